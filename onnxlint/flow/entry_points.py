@@ -84,7 +84,8 @@ def run_part(engine: Interpreter, part: Part) -> Run:
             continue
         why = job.outside or outside.get(job.definition, "")
         place = job.path, job.name, job.line, granted
-        with guard.over(*place), engine.entry(job.path, lines), engine.within(outside=why):
+        lasting = not isinstance(job, (_Forward, _Autograd))
+        with guard.over(*place), engine.entry(job.path, lines, lasting), engine.within(outside=why):
             job.run()
     problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
     problems += [

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Span
 from onnxlint.flow import analysis, entry_points
-from onnxlint.flow.interpreter import interpret
 from onnxlint.flow.part_results import merged
-from onnxlint.flow.state import budget, constructor_recall, partitions
+from onnxlint.flow.state import budget, constructor_recall, partitions, summaries
 from onnxlint.flow.state.observations import Branch, Observation
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
@@ -175,7 +174,6 @@ def as_given(monkeypatch: pytest.MonkeyPatch) -> None:
         return list(modules)
 
     monkeypatch.setattr(entry_points, "in_order", unsorted)
-    monkeypatch.setattr(interpret, "CONTEXTS", 10_000)
     monkeypatch.setattr(constructor_recall, "HABIT", 10_000)
 
 
@@ -193,9 +191,44 @@ def test_no_order_of_entry_points_changes_an_observation(files: dict[str, str], 
         assert observed({name: files[name] for name in names}) == expected, names
 
 
+SHARED_BLOCK, RECURSION, PART = "self.part = Template(8)", "x = scaled(x, 2)", "x = self.part(x)"
+
+
+@pytest.mark.parametrize(
+    ("steps", "runs", "order"),
+    [
+        pytest.param(
+            [[RECURSION], ["x = super().forward(x)", PART], [RECURSION]],
+            [[RECURSION], [RECURSION], ["x = super().forward(x)"]],
+            (4, 3, 0, 1, 2),
+            id="a block in two models that keeps what it computed last",
+        ),
+        pytest.param(
+            [[RECURSION], [PART, RECURSION], [RECURSION]],
+            [[RECURSION]] * 3,
+            (1, 3, 0, 2, 4),
+            id="functions that call each other with ever other numbers, entered at two depths",
+        ),
+        pytest.param(
+            [["x = super().forward(x)", RECURSION], *[[RECURSION]] * 3],
+            [[RECURSION], [RECURSION], [RECURSION] * 2, [RECURSION] * 4],
+            (4, 1, 0, 2, 3, 5),
+            id="a step that calls the forward it is a step of",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("as_given")
+def test_no_order_changes_an_observation(steps: list[list[str]], runs: list[list[str]], order: Sequence[int]) -> None:
+    lines = enumerate(zip(steps, runs, strict=True))
+    models = {f"model{n}.py": source(n, SHARED_BLOCK, step, run) for n, (step, run) in lines}
+    files = {**models, "shared.py": SHARED, "every.py": EVERY}
+    expected = observed({"shared.py": SHARED, **models, "every.py": EVERY})
+    assert observed({name: files[name] for name in [[*files][n] for n in order]}) == expected
+
+
 def test_no_order_of_files_changes_an_observation_where_more_models_share_a_method_than_are_followed() -> None:
     step, run = RUN[2:6], ["x = super().forward(x)"]
-    files = {f"model{n}.py": source(n, BUILT[n % 4], [step[n % 4]], run) for n in range(interpret.CONTEXTS + 3)}
+    files = {f"model{n}.py": source(n, BUILT[n % 4], [step[n % 4]], run) for n in range(summaries.CONTEXTS + 3)}
     files["shared.py"] = SHARED
     expected = observed(files)
     for seed in range(4):

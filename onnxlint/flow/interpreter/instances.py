@@ -17,6 +17,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Budget, Exhausted
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.protocols import Replaced
+from onnxlint.flow.state.summaries import Summaries
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
@@ -94,6 +95,8 @@ class Objects(Emitter):
     budget: Budget
     unreadable: dict[str, str]
     constructor_calls: ConstructorCalls
+    summaries: Summaries
+    _under_construction: set[dom.Object]
 
     # ------------------------------------------------------------------------------------------------ build
 
@@ -126,6 +129,7 @@ class Objects(Emitter):
         """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
         unit = obj.cls.find_method("__init__")
         self.building.add(id(obj.cls))
+        self._under_construction.add(obj)
         written = len(self.writes)
         try:
             if unit is not None:
@@ -142,6 +146,7 @@ class Objects(Emitter):
                 obj.attrs.update(kwargs)
         finally:
             self.building.discard(id(obj.cls))
+            self._under_construction.discard(obj)
         # What a constructor does to its own object is no effect of the call that built it.
         self.writes[written:] = [w for w in self.writes[written:] if w[0] is not obj]
         if obj.cls.is_module():
@@ -301,6 +306,8 @@ class Objects(Emitter):
                 obj.attrs[name] = v
             return
         old = obj.attrs.get(name)
+        if obj not in self._under_construction:
+            self.summaries.assigns(obj, name)
         obj.attrs[name] = v if old is None or replace_old else join(old, v)
 
     @contextmanager
@@ -339,6 +346,7 @@ class Objects(Emitter):
         """`instance.name`."""
         obj = owner.object
         info = obj.cls
+        self.summaries.reads(obj, name)
         if name in obj.attrs:
             v = obj.attrs[name]
             late = name in info.written_outside_init() and name not in obj.settled
@@ -508,6 +516,8 @@ class Objects(Emitter):
         key = str(args[0].literal)
         v = dom.Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, dom.Tensor) else v
         self.changes += obj.attrs.get(key) != v
+        if self.context.tracing:
+            self.summaries.assigns(obj, key)
         obj.attrs[key] = v
         if name == "register_buffer":
             obj.buffers.add(key)

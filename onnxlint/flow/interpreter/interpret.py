@@ -28,55 +28,23 @@ from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.protocols import Interleaved, Replaced, Running
 from onnxlint.flow.state.self_reads import Attributes
+from onnxlint.flow.state.summaries import CONTEXTS, DEPTH, Call, Summaries
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.joins import element, join, join_all, join_returns
+from onnxlint.flow.values.joins import element, join, join_all, join_returns, widen_argument
 from onnxlint.flow.values.node_places import NOWHERE, Body, Given, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import LIBRARIES, ModuleInfo, Project
 
 log = logging.getLogger(__name__)
 
-# Kinds of arguments a function is analysed for, before what is known for the same flags is taken to stand for the rest.
-CONTEXTS = 5
 # A function begins in no condition, and in no arm or loop of its own.
 _IN_NOTHING: dict[str, Any] = {"testing": False, "by_size": False, "looping": 0, "over_modules": False}
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
-DEPTH = 40
 _DEEP = "nested too deeply to analyse"
 
 _Name: TypeAlias = "tuple[int, int | str]"  # a definition, by the identity of what it stands in
-
-
-class _Call:
-    """What tells one call of a function from another; its hash, which goes through all arguments, is taken once."""
-
-    __slots__ = ("_flags", "_hash", "parts")
-
-    def __init__(self, parts: tuple[Any, ...]) -> None:
-        self.parts = parts
-        self._hash = hash(parts)
-        self._flags: list[tuple[int, dom.Const]] | None = None
-
-    @property
-    def flags(self) -> list[tuple[int, dom.Const]]:
-        """The arguments that choose what a function does, with their places."""
-        if self._flags is None:
-            values = enumerate(self.parts[1])
-            self._flags = [(i, v) for i, v in values if isinstance(v, dom.Const) and isinstance(v.literal, bool)]
-        return self._flags
-
-    @property
-    def axes(self) -> shapes.Axes:
-        """The axes that are dynamic in this run."""
-        return self.parts[2]  # type: ignore[no-any-return]
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Call) and self._hash == other._hash and self.parts == other.parts
 
 
 def _makeup(v: object, depth: int = 1) -> Hashable:
@@ -150,6 +118,7 @@ class Interpreter(Objects):
         self.instances: dict[Any, dom.Object] = {}
         self.partial: dict[ClassInfo, dom.Object] = {}
         self.building: set[Any] = set()
+        self._under_construction: set[dom.Object] = set()
         self.created: set[ClassInfo] = set()
         self.built: dict[ClassInfo, list[dom.Object]] = {}
         self.around: dict[ClassInfo, dom.Scope] = {}
@@ -158,9 +127,7 @@ class Interpreter(Objects):
         self.last_train: Place | None = None
         self._globals: dict[_Name, dom.Value] = {}
         self._defaults: dict[tuple[ModuleInfo, int, ast.expr], dom.Value] = {}
-        self._summaries: dict[tuple[Any, ...], dict[Any, dom.Value]] = {}
-        self._running: dict[Any, dom.Value] = {}  # what a call gives whose result is still being worked out
-        self._recursive: set[Any] = set()
+        self.summaries = Summaries()
         self.habits = Habits()
         self.constructor_calls = ConstructorCalls()
         self.writes: list[tuple[dom.Object, str, dom.Value]] = []
@@ -211,15 +178,18 @@ class Interpreter(Objects):
             return dom.CONFIG
         bound = [fn.bound] if fn.bound is not None else []
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
-        key: Any = None
+        key: Call | None = None
         anew = not at.tracing and unit.key in self.exporting  # with its callers it exports other models
+        place = self._place(unit)
         if fn.scope is None and not anew:
-            key = _Call((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
-            recalled = self._recalled(unit, key)
+            if self.summaries.recurs(unit.key, fn.bound):
+                scope = {name: widen_argument(v) for name, v in scope.items()}
+            key = Call((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
+            recalled = self._recalled(unit, place, key)
             if recalled is not None:
                 return recalled
         elif len(self.frames) >= DEPTH or self._recurs(unit):
-            return dom.UNKNOWN
+            return self.summaries.too_deep()
         if not at.tracing and fn.scope is None and not anew:
             habit = self.habits.of(unit)
             if habit is not None:
@@ -230,16 +200,18 @@ class Interpreter(Objects):
         self.budget.spend(1)
         changes, written = self.changes, len(self.writes)
         try:
-            with self.within(exporters=_exporters_of(unit, at.exporters)):
+            with (
+                self.within(exporters=_exporters_of(unit, at.exporters)),
+                self.summaries.running(place, key, fn.bound) as results,
+            ):
                 result = self._run_anew(fn, scope, args, kwargs, key)
+                results.append(result)
         except Exhausted:
             if first:  # what it does past here is seen by nobody yet
                 self.reached.pop(unit.key, None)
             raise
-        if key is not None:
-            self._summaries.setdefault(self._place(unit), {})[key] = result
-            if not at.tracing:
-                self.habits.note(fn, result, self.writes, written, changes == self.changes)
+        if key is not None and not at.tracing:
+            self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result
 
     def _run_anew(
@@ -248,21 +220,15 @@ class Interpreter(Objects):
         scope: dict[str, dom.Value],
         args: list[dom.Value],
         kwargs: dict[str, dom.Value],
-        key: _Call | None,
+        key: Call | None,
     ) -> dom.Value:
         """Run a function with its decorators; one that calls itself twice, as then something is known of its result."""
-        self._running[key] = dom.UNKNOWN
-        try:
-            result = self.run(fn.unit, dom.Scope(dict(scope), fn.scope), fn.bound)
-            if key in self._recursive and result != dom.UNKNOWN:
-                self._running[key] = result
-                result = join(result, self.run(fn.unit, dom.Scope(scope, fn.scope), fn.bound))
-            if self.context.tracing and any(d.partition(".")[0] not in LIBRARIES for d in fn.unit.decorators):
-                result = implicit_calls.decorated(self, fn, args, kwargs, result)
-            return result
-        finally:
-            self._running.pop(key, None)
-            self._recursive.discard(key)
+        result = self.run(fn.unit, dom.Scope(dict(scope), fn.scope), fn.bound)
+        if self.summaries.again(key, result):
+            result = join(result, self.run(fn.unit, dom.Scope(scope, fn.scope), fn.bound))
+        if self.context.tracing and any(d.partition(".")[0] not in LIBRARIES for d in fn.unit.decorators):
+            result = implicit_calls.decorated(self, fn, args, kwargs, result)
+        return result
 
     def note_interleaved(self, axis: int, rank: int | None, node: ast.AST, name: str) -> None:
         """The first `repeat_interleave` over a negative dim of what runs first."""
@@ -273,29 +239,23 @@ class Interpreter(Objects):
         at = self.context
         return unit.key, at.tracing, at.axes, at.asked, at.silent, at.replaced, at.outside != ""
 
-    def _recalled(self, unit: FunctionUnit, key: _Call) -> dom.Value | None:
-        """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
+    def _recalled(self, unit: FunctionUnit, place: tuple[Any, ...], key: Call) -> dom.Value | None:
+        """The result of an equal call, finished or running; of those alike, where the calls are too many."""
         at = self.context
-        result = self._summaries.setdefault((unit.key, at.tracing, at.axes, False, False, False, False), {}).get(key)
-        if result is not None:  # all that there is to tell
-            return result
-        summaries = self._summaries.setdefault(self._place(unit), {})
-        result = summaries.get(key)
+        everywhere = (unit.key, at.tracing, at.axes, False, False, False, False)  # all that there is to observe
+        places = (place,) if place == everywhere else (everywhere, place)
+        result = self.summaries.recall(places, key, len(self.frames))
         if result is not None:
             return result
-        if key in self._running:
-            self._recursive.add(key)
-            return self._running[key]
-        if len(self.frames) >= DEPTH:
-            return dom.UNKNOWN
-        if len(summaries) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
+        others = self.summaries.of(place)
+        if len(others) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
             return None
-        first = key.parts[1][:1]
-        if isinstance(first[0] if first else None, dom.Instance):  # nothing is known of this object's run
-            own = _makeup(first[0], 2)
-            self.guessing = self.guessing or all(_makeup(o.parts[1][0], 2) != own for o in summaries)
-        alike = [result for other, result in summaries.items() if other.flags == key.flags]
-        joined = join_returns(alike or list(summaries.values())) or dom.UNKNOWN
+        first = key.arguments[0] if key.arguments else None
+        if isinstance(first, dom.Instance):  # nothing is known of this object's run
+            kind = _makeup(first, 2)
+            self.guessing = self.guessing or all(_makeup(o.arguments[0], 2) != kind for o in others)
+        alike = [summary.result for other, summary in others.items() if other.flags == key.flags]
+        joined = join_returns(alike or [summary.result for summary in others.values()]) or dom.UNKNOWN
         # Other arguments may give a tuple where these gave a tensor.
         return replace(joined, guessed=True) if isinstance(joined, dom.Tensor) else joined
 
@@ -383,7 +343,7 @@ class Interpreter(Objects):
     def in_frame(self, frame: Frame, node: ast.expr) -> dom.Value:
         """Evaluate an expression in a frame of its own, untraced."""
         if len(self.frames) >= DEPTH:
-            return dom.UNKNOWN
+            return self.summaries.too_deep()
         self.frames.append(frame)
         try:
             with self.within(tracing=False, **_IN_NOTHING):
@@ -548,7 +508,7 @@ class Interpreter(Objects):
     def call_lambda(self, callee: dom.Lambda, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
         """Evaluate a lambda's body in the frame that made it."""
         if len(self.frames) >= DEPTH:
-            return dom.UNKNOWN
+            return self.summaries.too_deep()
         self.budget.spend(1)
         frame: Frame = callee.frame
         self.frames.append(frame)
@@ -644,15 +604,19 @@ class Interpreter(Objects):
             self.last_train = self.place(node)
 
     @contextmanager
-    def entry(self, path: str, lines: int) -> Iterator[None]:
-        """An entry point of a file of so many lines begins, and ends with the block; no place is left of it then."""
+    def entry(self, path: str, lines: int, lasting: bool = True) -> Iterator[None]:
+        """An entry point of a file of so many lines begins, and ends with the block; no place is left of it then.
+
+        What traced code assigns in a `lasting` one, the next one sees.
+        """
         where = self.context
         try:
-            with self.budget.entry(path, lines):
+            with self.budget.entry(path, lines), self.summaries.entry(lasting):
                 yield
         finally:
             self.context = where
-            for left in (self._around, self.frames, self.exits, self.replaced, self.decorated):
+            around = self._around, self.frames, self.exits, self.replaced, self.decorated, self.emptied, self.renewed
+            for left in around:
                 left.clear()
 
     def release(self) -> None:
@@ -722,7 +686,7 @@ class Interpreter(Objects):
             axes = shapes.Axes(((-1, f"opset {opset}"),))
             where = {"axes": axes, "opset": opset, "exporters": ("torchscript",)}
         try:
-            with self.within(tracing=True, **where):
+            with self.within(tracing=True, **where), self.summaries.entry():
                 result = self.apply(model, fed, {}, NOWHERE)
             return self.fixed, result, list(self.observations.values())
         finally:

@@ -1,0 +1,211 @@
+"""What calls returned, so that equal ones run once, and what traced code has assigned to attributes.
+
+A forward is analysed as if it were the only one: what it assigns is undone at its end, and what depends on that, or on
+how deep the stack is, is recalled by no other entry point. What an export assigns lasts, as exports run first and in a
+fixed order. What depends on a call that still runs (a recursion) is recalled only while that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values import shapes
+
+# Kinds of arguments for which a function is run; what these returned for equal flags stands for the rest.
+CONTEXTS = 5
+DEPTH = 40  # of calls within calls
+
+Place: TypeAlias = "tuple[Any, ...]"  # a function and what of the context decides what is observed in it
+
+
+class Call:
+    """What tells one call of a function from another; its hash, which goes through all arguments, is taken once."""
+
+    __slots__ = ("_flags", "_hash", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+        self._flags: list[tuple[int, dom.Const]] | None = None
+
+    @property
+    def arguments(self) -> tuple[dom.Value, ...]:
+        """What each parameter is bound to."""
+        return self.parts[1]  # type: ignore[no-any-return]
+
+    @property
+    def flags(self) -> list[tuple[int, dom.Const]]:
+        """The arguments that choose what a function does, with their places."""
+        if self._flags is None:
+            values = enumerate(self.arguments)
+            self._flags = [(i, v) for i, v in values if isinstance(v, dom.Const) and isinstance(v.literal, bool)]
+        return self._flags
+
+    @property
+    def axes(self) -> shapes.Axes:
+        """The axes that are dynamic in this run."""
+        return self.parts[2]  # type: ignore[no-any-return]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self._hash == other._hash and self.parts == other.parts
+
+
+_ENTRY, _ALWAYS = -1, DEPTH * 1000  # what a result depends on beside its arguments: the entry point, nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a call returned, the attributes that were read in it, and the running call that it depends on."""
+
+    result: dom.Value
+    reads: frozenset[str]
+    depends: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """A call that runs, with its number, what is known of its result, and what else depends on that."""
+
+    number: int
+    result: dom.Value = dom.UNKNOWN
+    recursive: bool = False
+    dependent: list[tuple[Place, Call]] = field(default_factory=list)
+
+
+class Summaries:
+    """The results of calls, and what the entry point that runs has assigned to attributes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Place, dict[Call, Summary]] = {}
+        self._here: dict[Place, dict[Call, Summary]] = {}  # of this entry point, or of a call that runs
+        self._running: dict[Call, _Run] = {}
+        self._active: dict[Place, list[_Run]] = {}  # the same by function and object
+        self._assigned: dict[tuple[dom.Object, str], dom.Value | None] = {}  # with what was there before
+        self._names: set[str] = set()  # of these
+        self._reads: set[str] = set()
+        self._depends = _ALWAYS
+
+    def of(self, place: Place) -> dict[Call, Summary]:
+        """The calls at a place with their results."""
+        kept, here = self._kept.get(place, {}), self._here.get(place)
+        return {**kept, **here} if here else kept
+
+    def recall(self, places: Sequence[Place], call: Call, depth: int) -> dom.Value | None:
+        """The result of an equal call at one of these places, finished or running; None where there is none."""
+        for place in places:
+            summary = self._here.get(place, {}).get(call) if self._here else None
+            if summary is None:
+                summary = self._kept.get(place, {}).get(call)
+                if summary is not None and self._names and not self._names.isdisjoint(summary.reads):
+                    continue
+            if summary is not None:
+                self._reads |= summary.reads
+                self._depends = min(self._depends, summary.depends)
+                return summary.result
+        run = self._running.get(call)
+        if run is not None:
+            run.recursive = True
+            self._depends = min(self._depends, run.number)
+            return run.result
+        return self.too_deep() if depth >= DEPTH else None
+
+    def too_deep(self) -> dom.Value:
+        """What a call gives that is not followed because of the calls around it."""
+        self._depends = _ENTRY
+        return dom.UNKNOWN
+
+    def recurs(self, unit: Hashable, bound: dom.Value | None) -> bool:
+        """True for a function that has called itself, with the same object: its arguments may grow without end."""
+        runs = self._active.get((unit, bound))
+        if runs is None or len(runs) < 2:
+            return False
+        self._depends = min(self._depends, runs[0].number)
+        return True
+
+    @contextmanager
+    def running(self, place: Place, call: Call | None, bound: dom.Value | None) -> Iterator[list[dom.Value]]:
+        """A call runs; the result that the block puts into the list is kept. Without a `call` none is."""
+        results: list[dom.Value] = []
+        if call is None:
+            yield results
+            return
+        reads, depends = self._reads, self._depends
+        self._reads, self._depends = set(), _ALWAYS
+        run = self._running[call] = _Run(len(self._running))
+        active = self._active.setdefault((place[0], bound), [])
+        active.append(run)
+        try:
+            yield results
+            summary = Summary(results[0], frozenset(self._reads), self._depends)
+            if summary.depends >= run.number:
+                self._kept.setdefault(place, {})[call] = replace(summary, depends=_ALWAYS)
+            elif summary.depends != _ENTRY:
+                outer = next(r for r in self._running.values() if r.number == summary.depends)
+                outer.dependent.append((place, call))
+            if summary.depends < run.number or self._names:
+                self._here.setdefault(place, {})[call] = summary
+        finally:
+            self._forget(run)
+            self._reads |= reads
+            self._depends = min(depends, self._depends if self._depends < run.number else _ALWAYS)
+            del self._running[call]
+            active.pop()
+
+    def _forget(self, run: _Run) -> None:
+        for place, call in run.dependent:
+            self._here.get(place, {}).pop(call, None)
+        run.dependent.clear()
+
+    def again(self, call: Call | None, result: dom.Value) -> bool:
+        """True where a call has called itself, and no other that runs; then this is what it gives in its next run."""
+        run = self._running[call] if call is not None else None
+        if run is None or not run.recursive or self._depends < run.number or result == dom.UNKNOWN:
+            return False
+        run.result = result
+        self._forget(run)
+        return True
+
+    def reads(self, obj: dom.Object, name: str) -> None:
+        """An attribute is read."""
+        self._reads.add(name)
+        if name in self._names and (obj, name) in self._assigned:
+            self._depends = _ENTRY
+
+    def assigns(self, obj: dom.Object, name: str) -> None:
+        """Traced code is about to assign to an attribute."""
+        self._depends = _ENTRY
+        self._names.add(name)
+        self._assigned.setdefault((obj, name), obj.attrs.get(name))
+
+    @contextmanager
+    def entry(self, lasting: bool = False) -> Iterator[None]:
+        """An entry point begins, and ends with the block; what it assigned is undone unless it is `lasting`."""
+        outer = self._here, self._assigned, self._names
+        self._here, self._assigned, self._names = {}, {}, set()
+        try:
+            yield
+        finally:
+            if lasting:
+                self._forget_readers()
+            else:
+                self._undo()
+            self._here, self._assigned, self._names = outer
+            self._reads.clear()
+
+    def _undo(self) -> None:
+        for (obj, name), before in self._assigned.items():
+            if before is None:
+                obj.attrs.pop(name, None)
+            else:
+                obj.attrs[name] = before
+
+    def _forget_readers(self) -> None:
+        for place, calls in self._kept.items() if self._names else ():
+            self._kept[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
