@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo
 from onnxlint.project.modules import ModuleInfo
@@ -12,9 +13,11 @@ _LAYERS = re.compile(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
+_WORD = re.compile(r"[^\W\d]\w*")
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
+@lru_cache(maxsize=4096)
 def has_layers(c: ClassInfo) -> bool:
     """True for a class whose source names layers or parameters."""
     return _LAYERS.search(c.text) is not None
@@ -58,7 +61,7 @@ class Unheld:
             if listed.search(self._level(info)):
                 return True
         if not makers:
-            return not c.external_bases() <= _FUNCTIONS and any(_BY_NAME.search(m.source.text) for m in self._modules)
+            return not c.external_bases() <= _FUNCTIONS and self._any_by_name
         calls = re.compile(rf"\b(?:{'|'.join(map(re.escape, makers))})\(")
         alone = re.compile(rf"(?:\breturn|=)\s*{name}\(")
         called = {match[0][:-1] for text in self._scripts for match in calls.finditer(text)}
@@ -68,8 +71,15 @@ class Unheld:
         return any(calls.search(d.text) for d in models)
 
     def _mentioning(self, names: Iterable[str]) -> Iterator[ModuleInfo]:
-        names = tuple(names)
-        return (info for info in self._modules if any(name in info.source.text for name in names))
+        return (info for info, words in self._words.items() if not words.isdisjoint(names))
+
+    @cached_property
+    def _words(self) -> dict[ModuleInfo, frozenset[str]]:
+        return {info: frozenset(_WORD.findall(info.source.text)) for info in self._modules}
+
+    @cached_property
+    def _any_by_name(self) -> bool:
+        return any(_BY_NAME.search(info.source.text) for info in self._modules)
 
 
 def _is_passed(name: str, text: str) -> bool:
