@@ -28,7 +28,7 @@ from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.joins import passed_over
+from onnxlint.flow.values.joins import noting_passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
@@ -69,7 +69,11 @@ class Run:
 def run_part(engine: Interpreter, part: Part) -> Run:
     """Run the entry points of a part; the engine holds what they saw."""
     engine.read_calls(ConstructorCalls(part.modules, part.foreign))
-    passed_over.clear()
+    with noting_passed_over(engine.passed_over):
+        return _run_jobs(engine, part)
+
+
+def _run_jobs(engine: Interpreter, part: Part) -> Run:
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
@@ -158,7 +162,7 @@ def _jobs(
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c, part.called)
     autograd = guard.those(classes, _is_autograd)
     if exact:
-        maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in passed_over}
+        maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
         unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
     yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
@@ -181,7 +185,10 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
-    created, others = set(engine.created), [v for v in passed_over if isinstance(v, dom.Function) and v.bound is None]
+    created, others = (
+        set(engine.created),
+        [v for v in engine.passed_over if isinstance(v, dom.Function) and v.bound is None],
+    )
     for v in others:
         info = v.unit.module
         with (
@@ -190,7 +197,7 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
         ):
             _ExportScript(engine, info.path, v.unit.qualname, v.unit).run()
     return created.issuperset(engine.created) and not any(
-        isinstance(v, (dom.PyModule, dom.Unknown)) for v in passed_over
+        isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over
     )
 
 

@@ -141,6 +141,7 @@ class Interpreter(Objects):
         self.exporting: set[Hashable] = set()  # functions that came to an export call
         self.guessing = False  # traced code called something of which nothing is known
         self.resolved: dict[Hashable, FunctionUnit] = {}  # what exported models ran, each from first to last
+        self.passed_over: dict[dom.Value, None] = {}  # what joins took another value for
         self.complete = 0  # how many of these called nothing unknown
         self.shipped: set[dom.Object] = set()
         self.exported_models: list[tuple[dom.Instance, Candidate, str]] = []  # with why the call does not count

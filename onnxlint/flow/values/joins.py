@@ -6,7 +6,9 @@ The order is a priority between kinds (a value that may be a tensor is a tensor)
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +46,23 @@ _PRIORITY: dict[type, int] = {
 }
 
 _MADE_OF_CODE = frozenset((dom.Instance, dom.ClassRef, dom.Function, dom.PyModule))
-passed_over: dict[dom.Value, None] = {}  # what joins took another for: which of them runs is not known
+_PASSED_OVER: ContextVar[dict[dom.Value, None] | None] = ContextVar("_PASSED_OVER", default=None)
+
+
+@contextmanager
+def noting_passed_over(values: dict[dom.Value, None]) -> Iterator[None]:
+    """Joins within the block put here what they take another value for: which of the two runs is not known."""
+    token = _PASSED_OVER.set(values)
+    try:
+        yield
+    finally:
+        _PASSED_OVER.reset(token)
+
+
+def _pass_over(v: dom.Value) -> None:
+    values = _PASSED_OVER.get()
+    if values is not None:
+        values[v] = None
 
 
 def _rank(v: dom.Value) -> int:
@@ -63,9 +81,9 @@ def join(a: dom.Value, b: dom.Value) -> dom.Value:
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
         if type(upper) is dom.Instance and type(lower) is dom.Unknown:
-            passed_over[lower] = None
+            _pass_over(lower)
         if type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}:
-            passed_over[lower] = None
+            _pass_over(lower)
         if type(upper) is dom.Tensor and upper.given and not dom.is_none(lower):
             return replace(upper, given="")  # what a layer of which nothing is known made of it, say
         if type(upper) in (dom.Const, dom.Truth):
@@ -108,7 +126,7 @@ def _choose(a: dom.Value, b: dom.Value) -> dom.Value:
     if type(a) in _MADE_OF_CODE and not (
         isinstance(a, dom.Instance) and isinstance(b, dom.Instance) and a.object.cls is b.object.cls
     ):
-        passed_over[b if first is a else a] = None
+        _pass_over(b if first is a else a)
     return first
 
 
