@@ -1,16 +1,14 @@
-"""The vocabulary of onnxlint as frozen records: standard library only, no tree nodes, JSON round trip."""
+"""The vocabulary of onnxlint as frozen records, without tree nodes, that go to JSON and back."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import types
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
-from typing import Any, TypeVar, Union, cast
+from typing import Any, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -520,71 +518,21 @@ class Report:
 
 
 def to_json(value: Any) -> Any:
-    """Turn records into what `json.dumps` takes: dicts, lists, strings, numbers, None."""
-    if isinstance(value, StrEnum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(k): to_json(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_json(v) for v in value]
-    return value
+    """Turn records into what `json.dumps` takes: dicts, sequences, strings, numbers, None."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_plain)
 
 
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+def _plain(value: Any) -> str | int | float:
+    """A value of a class derived from Python's own, such as NumPy's float64."""
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return str.__str__(value) if kind is str else kind(value)
+    raise TypeError(f"{type(value).__name__} is not data")
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """Rebuild a record of type `kind` from what `to_json` made. Raises ValueError or TypeError on anything else."""
-    return cast(T, _build(kind, data))
-
-
-def _build(kind: Any, data: Any) -> Any:
-    origin = typing.get_origin(kind)
-    args = typing.get_args(kind)
-    if kind is Any:
-        return data
-    if origin in (Union, types.UnionType):
-        return _build_union(args, data)
-    if origin is tuple:
-        if not isinstance(data, list):
-            raise TypeError(f"a list was expected, not {type(data).__name__}")
-        if len(args) == 2 and args[1] is Ellipsis:
-            return tuple(_build(args[0], item) for item in data)
-        if len(args) != len(data):
-            raise ValueError(f"{len(args)} items were expected, not {len(data)}")
-        return tuple(_build(a, item) for a, item in zip(args, data, strict=True))
-    if origin is Mapping:
-        if not isinstance(data, dict):
-            raise TypeError(f"an object was expected, not {type(data).__name__}")
-        key = args[0]
-        return {(int(k) if key is int else k): _build(args[1], v) for k, v in data.items()}
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return kind(data)
-    if dataclasses.is_dataclass(kind):
-        if not isinstance(data, dict):
-            raise TypeError(f"an object was expected, not {type(data).__name__}")
-        hints = _hints(cast(type, kind))
-        unknown = data.keys() - hints.keys()
-        if unknown:
-            raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
-        return cast(Any, kind)(**{k: _build(hints[k], v) for k, v in data.items()})
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
-    if kind is types.NoneType:
-        kind = type(None)
-    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
-        raise TypeError(f"{getattr(kind, '__name__', kind)} was expected, not {type(data).__name__}")
-    return data
-
-
-def _build_union(options: tuple[Any, ...], data: Any) -> Any:
-    for option in options:
-        try:
-            return _build(option, data)
-        except (TypeError, ValueError):
-            continue
-    raise TypeError(f"{data!r} fits none of {', '.join(str(o) for o in options)}")
+    """Rebuild a record of type `kind` from what `to_json` made. Raises ValueError on anything else."""
+    try:
+        return msgspec.convert(data, kind, str_keys=True)
+    except msgspec.ValidationError as error:  # a ValueError only in newer versions of msgspec
+        raise ValueError(str(error)) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onnxlint.base import files
 from onnxlint.base.atomic import replace_file
-from onnxlint.base.records import Finding
+from onnxlint.base.records import Finding, from_json
 
 SCRIPT = "repro.py"
 WHOLE = "found.npz"  # beside a script whose input was made small: the input as it was found
@@ -79,16 +79,10 @@ def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
 def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:
     """Fingerprints with the places of their findings, by name; empty where the index is missing or is not ours."""
     try:
-        table = json.loads(files.read_bytes(folder / INDEX, MAX_BYTES))
+        table = from_json(dict[str, dict[str, str]], json.loads(files.read_bytes(folder / INDEX, MAX_BYTES)))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(table, dict):
-        return {}
-    return {
-        str(name): {(str(found), str(place)) for found, place in told.items()}
-        for name, told in table.items()
-        if isinstance(told, dict)
-    }
+    return {name: set(places.items()) for name, places in table.items()}
 
 
 def _claim(script: Path) -> str:

@@ -140,10 +140,9 @@ class Probing:
 
     def _plan(self) -> bytes:
         """What the probes of the declared models follow from, as far as it is known before anything is read."""
-        settings = self._settings
-        asked = [to_json(settings.models), settings.exporters, settings.opset, settings.runtimes, settings.latency]
-        asked += [settings.only_models]
-        return digest(json.dumps(asked), str(settings.root))
+        s = self._settings
+        asked = s.models, s.exporters, s.opset, s.runtimes, s.latency, s.only_models
+        return digest(json.dumps(to_json(asked)), str(s.root))
 
     def _done(self, result: ProbeResult) -> None:
         if self._progress is not None:

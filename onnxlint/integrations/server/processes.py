@@ -14,7 +14,6 @@ from multiprocessing.process import BaseProcess
 import msgspec
 
 from onnxlint.base.lifetimes import end_with
-from onnxlint.base.records import to_json
 from onnxlint.integrations.server.editor_analysis import Answer, Job, answer_of
 from onnxlint.integrations.server.forking import context
 
@@ -78,7 +77,7 @@ def _work(connection: Connection, job: Job) -> None:
     threading.Thread(target=_end_with_server, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)  # the editor comes first
-    answer = msgspec.json.encode(to_json(answer_of(job)))
+    answer = msgspec.json.encode(answer_of(job))
     with contextlib.suppress(OSError):  # nobody waits any more
         connection.send_bytes(answer)
 

@@ -63,7 +63,7 @@ class Answers:
         payload = self._store.get(PLANS, plan) if self._store.usable else None
         try:
             keys = [bytes.fromhex(key) for key in _keys.decode(payload or b"")]
-        except ValueError:
+        except (ValueError, msgspec.MsgspecError):
             return False
         return all(self._read(key) is not None for key in keys)
 

@@ -6,19 +6,18 @@ import json
 import math
 from typing import Any
 
-from onnxlint.base.records import (
-    OPENVINO,
-    Evidence,
-    ExporterResult,
-    Finding,
-    ModelReport,
-    ModelStatus,
-    Report,
-    VerdictKind,
-    to_json,
-)
+from onnxlint.base.records import OPENVINO, Finding, ModelReport, ModelStatus, Report, VerdictKind, to_json
 
 SCHEMA = "onnxlint/1"
+
+# The fields of a record that are public, in their order; one with a `?` is left out where it is empty.
+_FINDING = """code rule severity verdict message path line column end_line end_column symbol trace effects evidence fix
+    fingerprint outside? also?"""
+_EVIDENCE = """model exporter variation symptom max_abs max_rel repro runtime? reduced? sides? inputs? graphs? cause
+    detail frames"""
+_MODEL = "name path line status reason remedy declared way? assumed? exporters"
+_RESULT = "outcome detail location seconds latency? tried?"
+_TRIED = "variation result max_abs allowed output runtime"
 
 
 def as_json(report: Report, whole: Report) -> str:
@@ -32,50 +31,34 @@ def as_json(report: Report, whole: Report) -> str:
         },
         "findings": [_finding(finding) for finding in report.findings],
         "models": [_model(model) for model in report.models],
-        "diagnostics": [to_json(diagnostic) for diagnostic in report.diagnostics],
+        "diagnostics": to_json(report.diagnostics),
         "summary": _summary(whole),
     }
     return json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def _fields(record: Any, *names: str, rare: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Fields of a record, and those of the `rare` ones that are set. JSON has no infinity: such a number is null."""
-    fields = {name: to_json(getattr(record, name)) for name in names}
-    fields |= {name: to_json(getattr(record, name)) for name in rare if getattr(record, name)}
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}
-
-
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        **_fields(finding, "code", "rule", "severity", "verdict", "message"),
-        **to_json(finding.span),
-        **_fields(finding, "symbol", "trace", "effects"),
-        "evidence": [_evidence(evidence) for evidence in finding.evidence],
-        **_fields(finding, "fix", "fingerprint", rare=("outside", "also")),
-    }
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    rare = ("runtime", "reduced", "sides", "inputs", "graphs")
-    return {
-        **_fields(evidence, "model", "exporter", "variation", "symptom", "max_abs", "max_rel", "repro", rare=rare),
-        **_fields(evidence, "cause", "detail", "frames"),
-    }
+    data = to_json(finding)
+    data |= data["span"] | {"fingerprint": finding.fingerprint}
+    data["evidence"] = [_public(evidence, _EVIDENCE) for evidence in data["evidence"]]
+    return _public(data, _FINDING)
 
 
 def _model(model: ModelReport) -> dict[str, Any]:
-    names = ("name", "path", "line", "status", "reason", "remedy", "declared")
-    exporters = {name: _exporter(result) for name, result in model.exporters.items()}
-    return {**_fields(model, *names, rare=("way", "assumed")), "exporters": exporters}
+    data = to_json(model)
+    for result in data["exporters"].values():
+        result |= {"seconds": round(result["seconds"], 3), "tried": [_public(t, _TRIED) for t in result["tried"]]}
+    data["exporters"] = {name: _public(result, _RESULT) for name, result in data["exporters"].items()}
+    return _public(data, _MODEL)
 
 
-def _exporter(result: ExporterResult) -> dict[str, Any]:
-    tried = [_fields(one, "variation", "result", "max_abs", "allowed", "output", "runtime") for one in result.tried]
+def _public(data: dict[str, Any], fields: str) -> dict[str, Any]:
+    """The named fields of a record. JSON has no infinity: a difference that is not finite is null there."""
+    names = ((field.removesuffix("?"), field.endswith("?")) for field in fields.split())
     return {
-        **_fields(result, "outcome", "detail", "location"),
-        "seconds": round(result.seconds, 3),
-        **_fields(result, rare=("latency",)),
-        **({"tried": tried} if tried else {}),
+        name: None if isinstance(data[name], float) and not math.isfinite(data[name]) else data[name]
+        for name, optional in names
+        if data[name] or not optional
     }
 
 
