@@ -30,8 +30,8 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import noting_passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
-from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
+from onnxlint.project.modules import Project
 
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cached_property
 from typing import Protocol
 
 from onnxlint.project.lookups import WHOLE, Names, Reads
 from onnxlint.project.outline import (
     ClassOutline,
     FunctionOutline,
-    ImportOutline,
     ModuleOutline,
     ValueOutline,
     class_outlines,
-    dotted,
+    full_name,
     function_outline,
 )
-from onnxlint.source.parse import SourceFile, tree_of
-
-__all__ = ["MODULE_ROOTS", "ClassInfo", "FunctionUnit", "ModuleInfo", "dotted"]
+from onnxlint.source.parse import SourceFile, nodes_of
 
 LIBRARIES = frozenset(
     {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
@@ -30,18 +28,12 @@ _LIBRARY_MODELS = (
     *("monai.networks.", "torch_geometric.nn.", "kornia.", "torchaudio.models."),
 )
 MODULE_ROOTS = frozenset(
-    {
-        "torch.nn.Module",
-        "torch.nn.modules.module.Module",
-        "torch.jit.ScriptModule",
-        "pytorch_lightning.LightningModule",
-        "lightning.LightningModule",
-        "lightning.pytorch.LightningModule",
-        "transformers.PreTrainedModel",
-        "transformers.modeling_utils.PreTrainedModel",
-        "diffusers.ModelMixin",
-        "diffusers.models.modeling_utils.ModelMixin",
-    }
+    (
+        *("torch.nn.Module", "torch.nn.modules.module.Module", "torch.jit.ScriptModule"),
+        *("pytorch_lightning.LightningModule", "lightning.LightningModule", "lightning.pytorch.LightningModule"),
+        *("transformers.PreTrainedModel", "transformers.modeling_utils.PreTrainedModel"),
+        *("diffusers.ModelMixin", "diffusers.models.modeling_utils.ModelMixin"),
+    )
 )
 
 MOST = 200  # bases of a class that are looked at
@@ -57,18 +49,8 @@ class FunctionUnit:
     """
 
     __slots__ = (
-        "_args",
-        "_node",
-        "_noted",
-        "cls",
-        "decorators",
-        "first",
-        "key",
-        "last",
-        "line",
-        "module",
-        "qualname",
-        "shift",
+        *("_args", "_node", "_noted", "cls", "decorators", "first"),
+        *("key", "last", "line", "module", "qualname", "shift"),
     )
 
     def __init__(
@@ -139,19 +121,14 @@ class FunctionUnit:
 class ClassInfo:
     """One class of the project. Bases are resolved on first use, since they may stand in files read later.
 
-    One that stands in a function is made of its node; `shift` makes lines of the file of those of the node.
+    One that stands in a function is made of its node; `shift` makes lines of the file of those of the node. `line` is
+    the one that names it, `fields` are the names that its body annotates (of a record), `decorators` and `base_names`
+    dotted names, "" for what is no name.
     """
 
     __slots__ = (
-        "_external",
-        "_later_writes",
-        "_mro",
-        "_outline",
-        "_resolved_in",
-        "attributes",
-        "methods",
-        "module",
-        "qualname",
+        *("_external", "_later_writes", "_mro", "_outline", "_resolved_in", "attributes", "base_names"),
+        *("decorators", "fields", "line", "methods", "module", "qualname"),
     )
 
     def __init__(
@@ -160,6 +137,8 @@ class ClassInfo:
         if isinstance(definition, ast.ClassDef):
             definition = next(class_outlines(definition, qualname, module.source.lines, shift))
         self._outline = definition
+        self.line, self.decorators = definition.line, definition.decorators
+        self.fields, self.base_names = definition.fields, definition.bases
         self.module = module
         self.qualname = qualname
         self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
@@ -178,30 +157,10 @@ class ClassInfo:
         return self.qualname.rpartition(".")[2]
 
     @property
-    def line(self) -> int:
-        """The line that names it."""
-        return self._outline.line
-
-    @property
-    def decorators(self) -> tuple[str, ...]:
-        """Dotted names of its decorators, "" for one that has none."""
-        return self._outline.decorators
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names that the body annotates: the fields of a record."""
-        return self._outline.fields
-
-    @property
-    def base_names(self) -> tuple[str, ...]:
-        """The bases as written, "" for one that is no name."""
-        return tuple(self._outline.bases)
-
-    @property
     def text(self) -> str:
         """The source lines, without the decorators'."""
         self.module.note(f"class:{self.qualname}")
-        return "\n".join(self.module.source.lines[self._outline.line - 1 : self._outline.last])
+        return "\n".join(self.module.source.lines[self.line - 1 : self._outline.last])
 
     def mro(self) -> tuple[ClassInfo, ...]:
         """This class and its bases of the project, nearest first; a cycle of bases is cut, and what is past MOST."""
@@ -223,9 +182,9 @@ class ClassInfo:
         self._resolved_in = self.module.project.session
         self._later_writes = None
         self._mro = (self,)
-        found = [self.module.lookup(name) for name in self._outline.bases if name]
-        self._external = frozenset(name for name in found if isinstance(name, str))
-        return [base for base in found if isinstance(base, ClassInfo)]
+        bases = [self.module.lookup(name) for name in self.base_names if name]
+        self._external = frozenset(name for name in bases if isinstance(name, str))
+        return [base for base in bases if isinstance(base, ClassInfo)]
 
     def _finish(self, bases: list[ClassInfo]) -> None:
         order = [c for base in bases for c in base._mro]
@@ -246,11 +205,7 @@ class ClassInfo:
         order = self.mro()
         if after is not None and after in order:
             order = order[order.index(after) + 1 :]
-        for c in order:
-            found = c.methods.get(name)
-            if found is not None:
-                return found
-        return None
+        return next((c.methods[name] for c in order if name in c.methods), None)
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""
@@ -279,16 +234,16 @@ class ClassInfo:
 class Attributes(Mapping[str, ast.expr]):
     """What the body of a class assigns, by name, parsed on demand."""
 
-    __slots__ = ("_known", "_module", "_owner", "_parsed")
+    __slots__ = ("_module", "_outlines", "_owner", "_parsed")
 
-    def __init__(self, module: ModuleInfo, owner: str, known: Mapping[str, ValueOutline]) -> None:
+    def __init__(self, module: ModuleInfo, owner: str, outlines: Mapping[str, ValueOutline]) -> None:
         self._module = module
         self._owner = owner
-        self._known = known
+        self._outlines = outlines
         self._parsed: dict[str, ast.expr] = {}
 
     def __getitem__(self, name: str) -> ast.expr:
-        outline = self._known[name]
+        outline = self._outlines[name]
         self._module.note(f"value:{self._owner}.{name}")
         if name not in self._parsed:
             value = self._module.statement(outline).value
@@ -297,13 +252,13 @@ class Attributes(Mapping[str, ast.expr]):
         return self._parsed[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known
+        return name in self._outlines
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._outlines)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._outlines)
 
 
 STARS = 500  # star imports of a module that are asked one by one, each name noted as read
@@ -315,63 +270,54 @@ class ModuleInfo:
     `source` is the file as read. Asking for `file` counts as reading all of it, `lines` too.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_outline",
-        "aliases",
-        "assigns",
-        "classes",
-        "fallbacks",
-        "folder",
-        "functions",
-        "is_package",
-        "name",
-        "project",
-        "source",
-        "stars",
-    )
-
-    functions: Names[FunctionUnit]
-    classes: Names[ClassInfo]
-    aliases: Names[str]
-    assigns: Assigns
-    fallbacks: dict[str, str]  # what a failed import is replaced by
-    stars: tuple[str, ...]
-
-    def __init__(self, project: Finding, source: SourceFile, name: str, outline: Callable[[], ModuleOutline]) -> None:
+    def __init__(self, project: _Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline]) -> None:
         self.project = project
         self.source = source
         self.name = name
         self.is_package = source.path.name == "__init__.py"
         self.folder = str(source.path.parent)
-        self._outline: ModuleOutline | Callable[[], ModuleOutline] = outline
+        self._outline = outline
 
-    def __getattr__(self, name: str) -> object:
-        """Make what the outline tells of when it is first asked for: most modules of a large tree never are."""
-        if name not in _MADE:
-            raise AttributeError(name)
-        self._make()
-        return getattr(self, name)
+    @cached_property
+    def functions(self) -> Names[FunctionUnit]:
+        """The functions, by name; like all that is made of the outline, not before it is asked for."""
+        return Names(self, {f.name: FunctionUnit(self, f, f.name, None) for f in self.outline.functions})
 
-    def _make(self) -> None:
-        outline = self.known
+    @cached_property
+    def classes(self) -> Names[ClassInfo]:
+        """The classes, by qualified name."""
+        return Names(self, {c.qualname: ClassInfo(self, c, c.qualname) for c in self.outline.classes})
+
+    @cached_property
+    def assigns(self) -> Assigns:
+        """The assignments."""
+        return Assigns(self, self.outline.values)
+
+    @cached_property
+    def _imports(self) -> tuple[Names[str], dict[str, str], tuple[str, ...]]:
+        """Full names of what is imported, what a failed import is replaced by, and the modules of star imports."""
         aliases: dict[str, str] = {}
         fallbacks: dict[str, str] = {}
         stars: list[str] = []
-        for found in outline.imports:
-            target = full_name(found, self.name, self.is_package)
-            if found.name == "*":
+        for item in self.outline.imports:
+            target = full_name(item, self.name, self.is_package)
+            if item.name == "*":
                 stars.append(target)
-            elif found.fallback and aliases.get(found.name, target) != target:
-                fallbacks[found.name] = target
+            elif item.fallback and aliases.get(item.name, target) != target:
+                fallbacks[item.name] = target
             else:
-                aliases[found.name] = target
-        self.functions = Names(self, {f.name: FunctionUnit(self, f, f.name, None) for f in outline.functions})
-        self.classes = Names(self, {c.qualname: ClassInfo(self, c, c.qualname) for c in outline.classes})
-        self.aliases = Names(self, aliases)
-        self.assigns = Assigns(self, outline.values)
-        self.fallbacks = fallbacks
-        self.stars = tuple(stars)
+                aliases[item.name] = target
+        return Names(self, aliases), fallbacks, tuple(stars)
+
+    @cached_property
+    def aliases(self) -> Names[str]:
+        """The full dotted name of every imported name."""
+        return self._imports[0]
+
+    @cached_property
+    def stars(self) -> tuple[str, ...]:
+        """The modules of which everything is imported."""
+        return self._imports[2]
 
     def __repr__(self) -> str:
         return f"<module {self.name}>"
@@ -387,12 +333,10 @@ class ModuleInfo:
         self.note(WHOLE)
         return self.source
 
-    @property
-    def known(self) -> ModuleOutline:
+    @cached_property
+    def outline(self) -> ModuleOutline:
         """What the file defines. Asking is not noted: who reads more of it than a name has to be noted on his own."""
-        if not isinstance(self._outline, ModuleOutline):
-            self._outline = self._outline()
-        return self._outline
+        return self._outline()
 
     def note(self, key: str) -> None:
         """Tell the recording that is on, if one is, that a part of this module was read."""
@@ -403,11 +347,12 @@ class ModuleInfo:
     def target(self, name: str) -> str:
         """The full dotted name of an imported name; its fallback where the import finds no file and no library."""
         full = self.aliases[name]
-        if name not in self.fallbacks or full.partition(".")[0] in LIBRARIES:
+        fallback = self._imports[1].get(name)
+        if fallback is None or full.partition(".")[0] in LIBRARIES:
             return full
         parts = full.split(".")
         seen = any(self.project.module(".".join(parts[:cut]), self) is not None for cut in range(len(parts), 0, -1))
-        return full if seen else self.fallbacks[name]
+        return full if seen else fallback
 
     def text_of(self, node: ast.AST) -> str:
         """The source lines that a node covers."""
@@ -416,7 +361,7 @@ class ModuleInfo:
 
     def statement(self, outline: ValueOutline) -> ast.Assign | ast.AnnAssign:
         """The tree of an assignment, with the lines and columns of the file."""
-        for node in _nodes(self.source, outline.first, outline.last):
+        for node in nodes_of(self.source, outline.first, outline.last):
             if not isinstance(node, (ast.Assign, ast.AnnAssign)):
                 continue
             if (node.lineno, node.col_offset) == (outline.first, outline.column):  # several may stand on one line
@@ -425,29 +370,30 @@ class ModuleInfo:
 
     def lookup(self, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> ClassInfo | str | None:
         """A class by the dotted name it has here: of the project, or the canonical dotted name of a library's."""
-        known = self.project.session.lookups
-        if (self, name) in known:
-            return known[self, name]
+        lookups = self.project.session.lookups
+        if (self, name) in lookups:
+            return lookups[self, name]
         if (self.name, name) in seen:
             return None
         result = self._lookup(name, seen | {(self.name, name)})
         if result is not None or not seen:  # within a cycle, None may only mean: not on this way round
-            known[self, name] = result
+            lookups[self, name] = result
         return result
 
     def origins(self, name: str) -> Iterator[ModuleInfo]:
         """The modules that a name may come from by a star import, in their order."""
-        known = self.project.session.stars
-        if len(self.stars) > STARS and self not in known:
-            known[self] = {}
-            for origin in filter(None, (self.project.module(star, self) for star in self.stars)):
+        by_name = self.project.session.stars
+        modules = (m for star in self.stars if (m := self.project.module(star, self)) is not None)
+        if len(self.stars) > STARS and self not in by_name:
+            by_name[self] = {}
+            for origin in modules:
                 names = {*origin.functions, *origin.classes, *origin.aliases, *origin.assigns}
                 for bound in ("*",) if origin.stars else names:
-                    known[self].setdefault(bound.partition(".")[0], []).append(origin)
-        if self in known:
-            yield from (*known[self].get(name.partition(".")[0], ()), *known[self].get("*", ()))
+                    by_name[self].setdefault(bound.partition(".")[0], []).append(origin)
+        if self in by_name:
+            yield from (*by_name[self].get(name.partition(".")[0], ()), *by_name[self].get("*", ()))
         else:
-            yield from filter(None, (self.project.module(star, self) for star in self.stars))
+            yield from modules
 
     def _lookup(self, name: str, seen: frozenset[tuple[str, str]]) -> ClassInfo | str | None:
         if name in self.classes:
@@ -457,41 +403,35 @@ class ModuleInfo:
             full = self.target(head) + ("." + tail if tail else "")
             return self.project.lookup_class(full, self, seen)
         if not tail and head in self.assigns:
-            alias = self.known.values[head].alias
+            alias = self.outline.values[head].alias
             return self.lookup(alias, seen) if alias else None
-        for origin in self.origins(name):
-            found = origin.lookup(name, seen)
-            if found is not None:
-                return found
-        return None
-
-
-_MADE = frozenset({"functions", "classes", "aliases", "assigns", "fallbacks", "stars"})
+        results = (origin.lookup(name, seen) for origin in self.origins(name))
+        return next((result for result in results if result is not None), None)
 
 
 class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
     """Assignments at module level, by the name they bind, parsed on demand."""
 
-    __slots__ = ("_known", "_module")
+    __slots__ = ("_module", "_outlines")
 
-    def __init__(self, module: ModuleInfo, known: Mapping[str, ValueOutline]) -> None:
+    def __init__(self, module: ModuleInfo, outlines: Mapping[str, ValueOutline]) -> None:
         self._module = module
-        self._known = known
+        self._outlines = outlines
 
     def __getitem__(self, name: str) -> ast.Assign | ast.AnnAssign:
         self._module.note(f"value:{name}")
-        return self._module.project.assignment(self._module, self._known[name])
+        return self._module.project.assignment(self._module, self._outlines[name])
 
     def __contains__(self, name: object) -> bool:
         self._module.note(f"name:{name}")
-        return name in self._known
+        return name in self._outlines
 
     def __iter__(self) -> Iterator[str]:
         self._module.note(WHOLE)
-        return iter(self._known)
+        return iter(self._outlines)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._outlines)
 
 
 class Session:
@@ -505,7 +445,7 @@ class Session:
         self.lookups: dict[tuple[ModuleInfo, str], ClassInfo | str | None] = {}
 
 
-class Finding(Protocol):
+class _Project(Protocol):
     """The project, as its modules know it: what finds other modules, and trees."""
 
     reads: Reads | None
@@ -519,27 +459,3 @@ class Finding(Protocol):
     def definition(self) -> Callable[[FunctionUnit], ast.FunctionDef | ast.AsyncFunctionDef]: ...
     @property
     def assignment(self) -> Callable[[ModuleInfo, ValueOutline], ast.Assign | ast.AnnAssign]: ...
-
-
-def _nodes(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
-    """The nodes of a few lines of a file, where they stand there; those of the whole file if the lines need it."""
-    text = "\n".join(source.lines[first - 1 : last])
-    try:
-        if text[:1].isspace():
-            tree = tree_of("\n" * (first - 2) + "if 1:\n" + text + "\n")
-        else:
-            tree = tree_of("\n" * (first - 1) + text + "\n")
-    except (SyntaxError, ValueError):  # such as `else: x = 1`
-        tree = source.tree
-    return ast.walk(tree)
-
-
-def full_name(found: ImportOutline, module: str, is_package: bool) -> str:
-    """The full dotted name of what an import in a module binds."""
-    base = found.module
-    if found.level:
-        parts = module.split(".") if module else []
-        up = found.level - (1 if is_package else 0)
-        parts = parts[: len(parts) - up] if up else parts
-        base = ".".join([*parts, base] if base else parts)
-    return f"{base}.{found.target}" if base and found.target else base or found.target

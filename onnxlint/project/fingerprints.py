@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from onnxlint.base.cache import digest
+from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.lookups import WHOLE, Reads
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.modules import Project
 from onnxlint.project.outline import FunctionOutline, ValueOutline
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -120,20 +121,20 @@ def _lines(info: ModuleInfo, kind: str, name: str) -> tuple[int, int] | None:
     """First and last line of a function, an assignment or a class."""
     found: FunctionOutline | ValueOutline | None
     owner, _, member = name.rpartition(".")
-    cls = next((c for c in info.known.classes if c.qualname == (name if kind == "class" else owner)), None)
+    cls = next((c for c in info.outline.classes if c.qualname == (name if kind == "class" else owner)), None)
     if kind == "class":
         return (cls.first, cls.last) if cls is not None else None
     if kind == "value":
-        found = cls.attributes.get(member) if cls is not None else info.known.values.get(name) if not owner else None
+        found = cls.attributes.get(member) if cls is not None else info.outline.values.get(name) if not owner else None
     else:
-        functions = cls.methods if cls is not None else info.known.functions if not owner else ()
+        functions = cls.methods if cls is not None else info.outline.functions if not owner else ()
         found = next((f for f in functions if f.name == member), None)
     return (found.first, found.last) if found is not None else None
 
 
 def _binding(info: ModuleInfo, name: str) -> bytes:
     """A hash of what a module binds a name to: all but the text of bodies and the place in the file."""
-    known = info.known
+    known = info.outline
     functions = [f.decorators for f in known.functions if f.name == name]
     classes = [
         (

@@ -12,8 +12,9 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
-from onnxlint.project.modules import ModuleInfo, Project, full_name, module_name
-from onnxlint.project.outline import ModuleOutline, outline_of
+from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.modules import Project, module_name
+from onnxlint.project.outline import ModuleOutline, full_name, outline_of
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"
@@ -176,7 +177,7 @@ class Index:
 
 def _imported(info: ModuleInfo) -> Iterator[str]:
     """Dotted names of what may be modules that a module imports, with the packages around them."""
-    for found in info.known.imports:
+    for found in info.outline.imports:
         name = full_name(found, info.name, info.is_package)
         while name:
             yield name

@@ -9,12 +9,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from onnxlint.project.classes import LIBRARIES, ClassInfo, FunctionUnit, ModuleInfo, Session, full_name
+from onnxlint.project.classes import LIBRARIES, ClassInfo, FunctionUnit, ModuleInfo, Session
 from onnxlint.project.lookups import Reads
-from onnxlint.project.outline import ModuleOutline, import_outlines, outline_of
+from onnxlint.project.outline import ModuleOutline, full_name, import_outlines, outline_of
 from onnxlint.source.parse import SourceFile, tree_of
-
-__all__ = ["LIBRARIES", "ModuleInfo", "Project", "full_name", "imported", "module_name", "moved"]
 
 Node = TypeVar("Node", bound=ast.AST)
 

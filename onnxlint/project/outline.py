@@ -214,6 +214,17 @@ def import_outlines(s: ast.Import | ast.ImportFrom, fallback: bool = False) -> I
         yield ImportOutline(a.asname or head, 0, a.name if a.asname else head, "", fallback)
 
 
+def full_name(item: ImportOutline, module: str, is_package: bool) -> str:
+    """The full dotted name of what an import in a module binds."""
+    base = item.module
+    if item.level:
+        parts = module.split(".") if module else []
+        up = item.level - (1 if is_package else 0)
+        parts = parts[: len(parts) - up] if up else parts
+        base = ".".join([*parts, base] if base else parts)
+    return f"{base}.{item.target}" if base and item.target else base or item.target
+
+
 def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
     """The line that a definition starts on, its decorators included."""
     return min([node.lineno, *(d.lineno for d in node.decorator_list)])

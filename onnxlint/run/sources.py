@@ -10,8 +10,8 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Diagnostic
 from onnxlint.config.settings import Settings
+from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.index import Index
-from onnxlint.project.modules import ModuleInfo
 from onnxlint.run.probing import Watcher
 from onnxlint.source.discover import Discovery
 from onnxlint.source.parse import SourceFile, read_source, source_lines

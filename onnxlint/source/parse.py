@@ -10,6 +10,7 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice
@@ -157,6 +158,16 @@ def tree_of(text: str, name: str = "<unknown>") -> ast.Module:
             if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > _BEYOND:
                 node.value = _BEYOND
     return tree
+
+
+def nodes_of(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
+    """The nodes of a few lines of a file, where they stand there; those of the whole file if the lines need it."""
+    text = "\n".join(source.lines[first - 1 : last])
+    above = "\n" * (first - 2) + "if 1:\n" if text[:1].isspace() else "\n" * (first - 1)
+    try:
+        return ast.walk(tree_of(f"{above}{text}\n"))
+    except (SyntaxError, ValueError):  # such as `else: x = 1`
+        return ast.walk(source.tree)
 
 
 @lru_cache(maxsize=64)

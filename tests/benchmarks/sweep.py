@@ -20,8 +20,8 @@ from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values.domain import Function
-from onnxlint.project.classes import FunctionUnit
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.classes import FunctionUnit, ModuleInfo
+from onnxlint.project.modules import Project
 from onnxlint.source.parse import SourceFile, read_source
 
 STEPS = 300

@@ -16,7 +16,8 @@ from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Function, Value
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.modules import Project
 from onnxlint.rules.engine.findings import run_rules
 from onnxlint.source.parse import SourceFile, parse_source
 

@@ -20,8 +20,8 @@ from onnxlint.flow import analysis, entry_points
 from onnxlint.flow.part_results import merged
 from onnxlint.flow.state import budget, constructor_recall, partitions, summaries
 from onnxlint.flow.state.observations import Branch, Observation
+from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.index import Index
-from onnxlint.project.modules import ModuleInfo
 from tests.flow.analysing import PRELUDE, project_of
 
 SHARED = PRELUDE + textwrap.dedent("""

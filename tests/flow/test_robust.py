@@ -24,7 +24,8 @@ from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.partitions import Part
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values.domain import Function
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.modules import Project
 from onnxlint.source.parse import SourceFile, read_source
 
 STDLIB = Path(sysconfig.get_path("stdlib"))

@@ -12,8 +12,9 @@ from itertools import islice
 
 from onnxlint.flow.exports.export_scopes import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
 from onnxlint.flow.state.observations import AskedDim
-from onnxlint.project.classes import dotted
-from onnxlint.project.modules import ModuleInfo, moved
+from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.modules import moved
+from onnxlint.project.outline import dotted
 
 WRAPPERS = {
     "torch.jit.script": "script",

@@ -10,7 +10,8 @@ from onnxlint.flow.exports.call_sites import CallSite
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import domain as dom
-from onnxlint.project.classes import FunctionUnit, dotted
+from onnxlint.project.classes import FunctionUnit
+from onnxlint.project.outline import dotted
 
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from onnxlint.project.classes import dotted
-from onnxlint.project.modules import ModuleInfo, imported
+from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.modules import imported
+from onnxlint.project.outline import dotted
 
 Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 Block: TypeAlias = list[ast.stmt]

@@ -17,8 +17,9 @@ from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.unheld import Unheld, has_layers
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
-from onnxlint.project.classes import ClassInfo, dotted
-from onnxlint.project.modules import ModuleInfo, imported
+from onnxlint.project.classes import ClassInfo, ModuleInfo
+from onnxlint.project.modules import imported
+from onnxlint.project.outline import dotted
 
 MODULE_LEVEL = "<module>"
 CALLERS = 200  # functions around an export that are looked at
@@ -180,7 +181,7 @@ class Reach:
 
     def _named(self, info: ModuleInfo, word: str, words: Sequence[str]) -> list[tuple[ModuleInfo, str]]:
         """The definitions that a word of a text stands for in a module."""
-        if word in info.functions or word in info.classes or word in info.known.values:
+        if word in info.functions or word in info.classes or word in info.outline.values:
             return [(info, word)]
         if word in info.aliases:
             return self._of_target(info, word, info.aliases[word], words)
@@ -209,14 +210,14 @@ class Reach:
         return self._twins.get(module.name if module is not None else name) or ([module] if module is not None else [])
 
     def _defines(self, info: ModuleInfo, word: str) -> bool:
-        return word in info.functions or word in info.classes or word in info.known.values or word in info.aliases
+        return word in info.functions or word in info.classes or word in info.outline.values or word in info.aliases
 
     def _import(self, info: ModuleInfo) -> None:
         """A module is imported: with it, what registers itself by a decorator."""
         if (info, "<import>") in self.seen:
             return
         self.seen[info, "<import>"] = None
-        for c in info.known.classes:
+        for c in info.outline.classes:
             if any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname:
                 self._waiting.append((info, c.qualname))
         for target in {*info.aliases.values(), *info.stars}:
@@ -229,10 +230,14 @@ class Reach:
         """Any name of a module may be meant, and any that it imports."""
         if info not in self.whole:
             self.whole[info] = None
-            words = [*(f.name for f in info.known.functions), *(c.qualname for c in info.known.classes), *info.aliases]
+            words = [
+                *(f.name for f in info.outline.functions),
+                *(c.qualname for c in info.outline.classes),
+                *info.aliases,
+            ]
             origins = [o for star in info.stars if (o := info.project.module(star, info)) is not None]
             self._waiting += [d for w in words for d in self._named(info, w, ()) if "." not in w]
-            self._waiting += [(o, c.qualname) for o in origins for c in o.known.classes]
+            self._waiting += [(o, c.qualname) for o in origins for c in o.outline.classes]
 
     # ------------------------------------------------------------------------------------------------- classes
 
@@ -304,7 +309,7 @@ def _text(info: ModuleInfo, name: str) -> str:
     if name == MODULE_LEVEL:
         kept: list[str] = []
         at = 0
-        spans = [(f.first, f.last) for f in info.known.functions] + [(c.first, c.last) for c in info.known.classes]
+        spans = [(f.first, f.last) for f in info.outline.functions] + [(c.first, c.last) for c in info.outline.classes]
         for first, last in sorted(spans):
             kept += lines[at : max(first - 1, at)]
             at = max(at, last)
@@ -313,7 +318,7 @@ def _text(info: ModuleInfo, name: str) -> str:
         return info.functions[name].text
     if name in info.classes:
         return info.classes[name].text
-    outline = info.known.values.get(name)
+    outline = info.outline.values.get(name)
     if outline is not None:
         return "\n".join(lines[outline.first - 1 : outline.last])
     return name  # an alias: it leads on by itself

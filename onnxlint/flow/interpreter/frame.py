@@ -21,8 +21,8 @@ from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Di
 from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
 from onnxlint.flow.values.joins import join, widen
 from onnxlint.flow.values.node_places import Body
-from onnxlint.project.classes import FunctionUnit
-from onnxlint.project.modules import ModuleInfo, imported
+from onnxlint.project.classes import FunctionUnit, ModuleInfo
+from onnxlint.project.modules import imported
 
 UNROLL = 8  # a literal sequence of at most so many items is walked item by item
 

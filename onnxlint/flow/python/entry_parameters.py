@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import domain as dom
-from onnxlint.project.classes import ClassInfo, FunctionUnit, dotted
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
+from onnxlint.project.outline import dotted
 
 MANY, LONG = 100, 10_000  # parameters of a function, characters of a line, past which patterns read its lines alone
 _WORD = re.compile(r"\w+")

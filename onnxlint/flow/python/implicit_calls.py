@@ -9,8 +9,8 @@ from dataclasses import replace
 from onnxlint.flow.state.protocols import Engine, Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import NOWHERE
-from onnxlint.project.classes import ClassInfo, dotted
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ClassInfo, ModuleInfo
+from onnxlint.project.outline import dotted
 
 _BINARY = {
     "+": "add",

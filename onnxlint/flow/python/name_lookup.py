@@ -9,7 +9,7 @@ import re
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ModuleInfo
 
 
 def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:

@@ -9,8 +9,8 @@ from typing import Any
 from onnxlint.base.records import TensorSpec
 from onnxlint.flow.state.partitions import name_of
 from onnxlint.flow.state.problems import Guard
-from onnxlint.project.classes import ClassInfo, FunctionUnit
-from onnxlint.project.modules import ModuleInfo, module_name
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
+from onnxlint.project.modules import module_name
 
 CONVENTIONS = ("example_input_array", "dummy_inputs", "default_cfg")
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable
 
 from onnxlint.flow.values.domain import Const
-from onnxlint.project.classes import ClassInfo
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ClassInfo, ModuleInfo
 
 _CALL = re.compile(r"(?<!class )\b([A-Z]\w*)\(")
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnxlint.base.records import TensorSpec
-from onnxlint.project.classes import ClassInfo, FunctionUnit
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 WHOLE = 60  # as many files are one part: a small project is analysed as one
 LEAST, MOST, ONE_IN = 180, 260, 60  # files of a part in a larger one; past the least, one in so many starts another
@@ -96,7 +95,7 @@ def mentioned(groups: Sequence[Sequence[ModuleInfo]]) -> list[frozenset[str]]:
     group_of = {info: number for number, group in enumerate(groups) for info in group}
     found: list[set[str]] = [set() for _ in groups]
     for info, number in group_of.items():
-        for name in info.known.mentions:
+        for name in info.outline.mentions:
             cls = info.lookup(name)
             if isinstance(cls, ClassInfo) and group_of.get(cls.module, number) != number:
                 found[group_of[cls.module]].add(name_of(cls))

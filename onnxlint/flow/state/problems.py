@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from onnxlint.base.records import described
 from onnxlint.flow.state.budget import ENTRY, Exhausted
-from onnxlint.project.classes import ClassInfo
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ClassInfo, ModuleInfo
 
 T = TypeVar("T", ModuleInfo, ClassInfo)
 U = TypeVar("U")

@@ -17,8 +17,8 @@ from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Body, Given, Place
-from onnxlint.project.classes import ClassInfo, FunctionUnit
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
+from onnxlint.project.modules import Project
 
 # Attributes that were written to, by object and name, with what they were before; None for one that was not there.
 Replaced: TypeAlias = "dict[tuple[int, str], tuple[dom.Object, dom.Value | None]]"

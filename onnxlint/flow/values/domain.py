@@ -15,8 +15,7 @@ from onnxlint.base.records import EXPORTERS, Step
 
 if TYPE_CHECKING:
     from onnxlint.flow.values.node_places import Place
-    from onnxlint.project.classes import ClassInfo, FunctionUnit
-    from onnxlint.project.modules import ModuleInfo
+    from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 # What is known of a number that sizes make, where no axis is empty: it is one or more, it is more than zero (maybe a
 # fraction), or it may be nothing at all, as what a difference or a division leaves.

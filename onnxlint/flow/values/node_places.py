@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from onnxlint.base.records import Span
-from onnxlint.project.classes import FunctionUnit
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import FunctionUnit, ModuleInfo
 
 NOWHERE = ast.Name(id="", ctx=ast.Load())  # stands for the place of a call that no source makes
 
