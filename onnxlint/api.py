@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from onnxlint.base.catalogue import load_catalogue
@@ -25,7 +24,9 @@ from onnxlint.base.records import (
     VerdictKind,
 )
 from onnxlint.config.declared_models import ModelConfig
-from onnxlint.config.settings import FAIL_ON, Settings, unknown_selector
+from onnxlint.config.rule_selectors import unknown_selector
+from onnxlint.config.settings import Settings
+from onnxlint.config.typed_values import FAIL_ON
 from onnxlint.probes.live.snapshot_client import Captured, Snapshot
 from onnxlint.report import render
 from onnxlint.report.common import words
@@ -36,8 +37,9 @@ from onnxlint.run.scopes import Request, Scope, governing, scopes, with_writable
 from onnxlint.run.session import run
 from onnxlint.source.discover import Discovery
 from onnxlint.source.parse import given_lines, source_lines
+from onnxlint.verdicts import failing
 
-_MOST_TOLD = 3  # failures that one line names
+_SHOWN = 3  # failures that one line names
 _COUNTED = {"confirmed": {VerdictKind.CONFIRMED}, "suspected": {VerdictKind.CONFIRMED, VerdictKind.SUSPECTED}}
 
 
@@ -85,12 +87,12 @@ class Result:
     def sentence(self) -> str:
         """What is wrong, in one line for a log of tests; that nothing is, where nothing is."""
         failures = self._failures()
-        told = [text for text, _ in failures]
+        faults = [text for text, _ in failures]
         at = {place for _, place in failures if place}
-        told += [f"{f.code} {f.verdict.value} at {_place(f)}" for f in self.findings if _place(f) not in at]
-        told = [*dict.fromkeys(told), *self._errors()]
-        more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
-        return words.clean("; ".join([*told[:_MOST_TOLD], *more])) or "every export agrees with PyTorch"
+        faults += [f"{f.code} {f.verdict.value} at {_place(f)}" for f in self.findings if _place(f) not in at]
+        faults = [*dict.fromkeys(faults), *self._errors()]
+        more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
+        return words.clean("; ".join([*faults[:_SHOWN], *more])) or "every export agrees with PyTorch"
 
     def __repr__(self) -> str:
         return f"<onnxlint.Result: {self.sentence}>"
@@ -103,29 +105,30 @@ class Result:
     def _failures(self) -> list[tuple[str, str]]:
         """Every model and exporter that failed, in words, and the place of the finding that says why."""
         excused = {(e.model, e.exporter) for f in self.report.findings if self._ignores(f) for e in f.evidence}
-        found = []
+        failures = []
         for model in self.models:
             if model.declared and model.status is ModelStatus.NOT_PROBED:
-                found.append((f"{model.name} was not probed: {model.reason}", ""))
+                failures.append((f"{model.name} was not probed: {model.reason}", ""))
             for name, result in model.exporters.items():
                 if result.outcome in (Outcome.OK, Outcome.SKIPPED) or (model.name, name) in excused:
                     continue
                 why = self._why(model.name, name)
                 at = _place(why) if why is not None else ""
-                told = f" ({why.code} at {at})" if why is not None else f": {result.detail}"
+                reason = f" ({why.code} at {at})" if why is not None else f": {result.detail}"
                 label = words.OUTCOME_LABELS[result.outcome]
-                found.append((f"{model.name}, {words.exporter_name(name)}: {label}{told}", at))
-        return found
+                failures.append((f"{model.name}, {words.exporter_name(name)}: {label}{reason}", at))
+        return failures
 
     def _why(self, model: str, exporter: str) -> Finding | None:
         """The finding that explains best why an exporter failed."""
-        for finding in self.findings:
-            if any(
-                (e.model, e.exporter) == (model, exporter) and e.symptom not in (Outcome.OK, Outcome.SKIPPED)
-                for e in finding.evidence
-            ):
-                return finding
-        return None
+        return next(
+            (
+                f
+                for f in self.findings
+                if any((e.model, e.exporter) == (model, exporter) and failing(e) for e in f.evidence)
+            ),
+            None,
+        )
 
     def _errors(self) -> list[str]:
         return [diagnostic.message for diagnostic in self.report.diagnostics if diagnostic.level == "error"]
@@ -172,16 +175,16 @@ def check_paths(
     `settings` are fields of the configuration, such as `static_only=True`, `exporters=("dynamo",)`, `timeout=60`.
     Raises TypeError for one that does not exist, ValueError for a selector that no rule answers to.
     """
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    found = scopes([Path(path) for path in given], _request(settings))
-    return Result(_whole(run(found).report), _fail_on(fail_on))
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    report = run(scopes([Path(path) for path in several], _request(settings))).report
+    return Result(_whole(report), _fail_on(fail_on))
 
 
 def check_declared(folder: Path, model: ModelConfig) -> Result:
     """Check the files under a folder, and of the models that their configuration declares this one."""
-    found = [scope for scope in scopes([folder], _request({})) if model in scope.settings.models]
-    alone = [replace(s, settings=replace(s.settings, models=(model,), only_models=(model.factory,))) for s in found]
-    fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in found) else "confirmed"
+    declaring = [scope for scope in scopes([folder], _request({})) if model in scope.settings.models]
+    alone = [replace(s, settings=replace(s.settings, models=(model,), only_models=(model.factory,))) for s in declaring]
+    fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in declaring) else "confirmed"
     return Result(_whole(run(alone).report), fail_on)
 
 
@@ -205,7 +208,41 @@ def check_model(
     The model is probed in processes forked from this one; it is not changed.
     Raises TypeError or ValueError for arguments that mean nothing, RuntimeError where there is nothing to probe with.
     """
-    return _check(model, args, kwargs, dynamic, exporters, opset, fail_on, tuple(ignore), settings, sys._getframe(1))
+    __tracebackhide__ = True
+    missing = [name for name in DYNAMIC if importlib.util.find_spec(name) is None]
+    if missing:
+        raise RuntimeError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
+    wanted = (exporters,) if isinstance(exporters, str) else tuple(exporters)
+    strangers = [name for name in wanted if name not in EXPORTERS]
+    if strangers or not wanted:
+        raise ValueError(f"exporters are {' and '.join(EXPORTERS)}, not {', '.join(strangers) or 'none'}")
+    rules = {rule.code: rule.name for rule in load_catalogue().values()}
+    faults = [fault for name in ignore if (fault := unknown_selector(name, rules))]
+    if faults:
+        raise ValueError("; ".join(faults))
+    request = _request({**settings, "exporters": wanted} | ({} if opset is None else {"opset": opset}))
+    live = importlib.import_module("onnxlint.probes.live.live_models")
+    live.rehearse()
+    call = live.Call(model, args, kwargs or {}, wanted, opset, dynamic)
+    snapshot = Snapshot(live.freeze(call, sys._getframe(1)))
+    try:
+        capture = snapshot.capture
+        place = Path(capture.files[0]) if capture.files else Path.cwd()
+        governed, diagnostics = governing(place, request)
+        texts = {Path(path).resolve(): text.encode() for path, text in capture.texts.items()}
+        files = tuple(Path(path) for path in (*capture.files, *capture.texts))
+        asked = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)
+        (scope,), unkept = with_writable_repro_dir((asked,))
+        unkept = tuple(replace(notice, level="warning") for notice in unkept)  # the model is not to blame
+        report = run_check(
+            (), scope.settings, found=scope.found, overlay=texts, captured=Captured((snapshot,), reached_only=True)
+        )
+    finally:
+        snapshot.close()
+    report = replace(_whole(report), diagnostics=(*diagnostics, *unkept, *report.diagnostics))
+    if any(probed.status is ModelStatus.NOT_PROBED for probed in report.models):
+        report = replace(report, findings=tuple(f for f in report.findings if _is_of(f, model)))
+    return Result(report, _fail_on(fail_on), tuple(ignore), texts)
 
 
 def assert_exportable(
@@ -222,60 +259,11 @@ def assert_exportable(
 ) -> Result:
     """Raise AssertionError with the report unless the model survives the export; see `check_model`."""
     __tracebackhide__ = True
-    result = _check(model, args, kwargs, dynamic, exporters, opset, fail_on, tuple(ignore), settings, sys._getframe(1))
+    settings |= {"dynamic": dynamic, "exporters": exporters, "opset": opset, "fail_on": fail_on, "ignore": ignore}
+    result = check_model(model, args, kwargs, **settings)
     if not result.ok:
         raise AssertionError(f"{result.sentence}\n\n{result.text()}")
     return result
-
-
-def _check(
-    model: Any,
-    args: Any,
-    kwargs: Mapping[str, Any] | None,
-    dynamic: Mapping[str, Mapping[int, str]] | None,
-    exporters: str | Sequence[str],
-    opset: int | None,
-    fail_on: str,
-    ignore: tuple[str, ...],
-    settings: Mapping[str, Any],
-    frame: FrameType,
-) -> Result:
-    __tracebackhide__ = True
-    missing = [name for name in DYNAMIC if importlib.util.find_spec(name) is None]
-    if missing:
-        raise RuntimeError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
-    wanted = (exporters,) if isinstance(exporters, str) else tuple(exporters)
-    strangers = [name for name in wanted if name not in EXPORTERS]
-    if strangers or not wanted:
-        raise ValueError(f"exporters are {' and '.join(EXPORTERS)}, not {', '.join(strangers) or 'none'}")
-    rules = {rule.code: rule.name for rule in load_catalogue().values()}
-    faults = [fault for name in ignore if (fault := unknown_selector(name, rules))]
-    if faults:
-        raise ValueError("; ".join(faults))
-    given = {**settings, "exporters": wanted} | ({} if opset is None else {"opset": opset})
-    request = _request(given)
-    live = importlib.import_module("onnxlint.probes.live.live_models")
-    live.rehearse()
-    call = live.Call(model, args, kwargs or {}, wanted, opset, dynamic)
-    snapshot = Snapshot(live.freeze(call, frame))
-    try:
-        capture = snapshot.capture
-        place = Path(capture.files[0]) if capture.files else Path.cwd()
-        governed, diagnostics = governing(place, request)
-        texts = {Path(path).resolve(): text.encode() for path, text in capture.texts.items()}
-        files = tuple(Path(path) for path in (*capture.files, *capture.texts))
-        asked = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)
-        (scope,), unkept = with_writable_repro_dir((asked,))
-        unkept = tuple(replace(told, level="warning") for told in unkept)  # the model is not to blame
-        report = run_check(
-            (), scope.settings, found=scope.found, overlay=texts, captured=Captured((snapshot,), reached_only=True)
-        )
-    finally:
-        snapshot.close()
-    report = replace(_whole(report), diagnostics=(*diagnostics, *unkept, *report.diagnostics))
-    if any(told.status is ModelStatus.NOT_PROBED for told in report.models):
-        report = replace(report, findings=tuple(f for f in report.findings if _is_of(f, model)))
-    return Result(report, _fail_on(fail_on), ignore, texts)
 
 
 def _is_of(finding: Finding, model: Any) -> bool:
@@ -299,8 +287,8 @@ def _fail_on(value: str) -> str:
 
 
 def _request(settings: Mapping[str, Any]) -> Request:
-    known = set(Settings.__dataclass_fields__) - {"root", "config_file", "origins", "models"}
-    strangers = sorted(settings.keys() - known)
+    fields = set(Settings.__dataclass_fields__) - {"root", "config_file", "origins", "models"}
+    strangers = sorted(settings.keys() - fields)
     if strangers:
         raise TypeError(f"there is no setting {', '.join(f'`{name}`' for name in strangers)}")
     return Request(overrides=dict(settings), rules={r.code: r.name for r in load_catalogue().values()})

@@ -14,7 +14,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import PurePosixPath
 
 from onnxlint.base.catalogue import Contract
@@ -82,6 +84,7 @@ _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
 _SPELT = {"torchscript": "TorchScript"}
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
 _HARMLESS = frozenset({Outcome.OK, Outcome.SKIPPED})
+_CONFIRMED_BY, _SHOWS_HERE = attrgetter("confirmed_by"), attrgetter("shows_here")
 
 
 def join(
@@ -103,15 +106,15 @@ def join(
         return tuple(sorted((_judge(f, (), (), statement_lines) for f in findings), key=place))
     is_checked = is_checked or _in_working_directory
     table = _Table(findings, catalogue, statement_lines, is_checked)
-    is_head = _is_head(source_line)
+    line_at = source_line or (lambda path, line: "")
     every = [evidence for result in results for evidence in result.evidence]
     large = [e for e in every if e.cause in LARGE and not failing(e)]
     every = [e for e in every if e not in large]
-    waiting = [e for e in every if not table.attach(e, _shows_here if _is_consequence(e) else _confirmed_by)]
+    waiting = [e for e in every if not table.attach(e, _SHOWS_HERE if _is_consequence(e) else _CONFIRMED_BY)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
-    waiting = [e for e in waiting if not table.attach_whole(e, is_head)]
-    own = _Own(statement_lines, is_checked, source_line, _places(results))
+    waiting = [e for e in waiting if not table.attach_whole(e, line_at)]
+    own = _Own(statement_lines, is_checked, line_at, _places(results))
     for evidence in waiting:
         if not _is_consequence(evidence) and not table.explains(evidence):
             own.add(evidence)
@@ -119,7 +122,7 @@ def join(
     for evidence in waiting:
         if not _is_consequence(evidence) or _covers(explained, evidence):
             continue
-        if not table.attach(evidence, _confirmed_by) and not table.attach_upstream(evidence):
+        if not table.attach(evidence, _CONFIRMED_BY) and not table.attach_upstream(evidence):
             own.add(evidence)
     judged = [_judge(finding, table.evidence[i], results, statement_lines) for i, finding in enumerate(findings)]
     return tuple(sorted([*judged, *own.findings(catalogue), *own.large(large, catalogue)], key=place))
@@ -158,10 +161,7 @@ class _Table:
     def attach(self, evidence: Evidence, causes: Callable[[Contract], frozenset[Cause]]) -> bool:
         """Attach to the findings whose rules name the cause, at the innermost frame that has any."""
         for frame in evidence.frames:
-            hits = [i for i in self._at(frame) if evidence.cause in causes(self._rules[i])]
-            for i in hits:
-                self.evidence[i].append(evidence)
-            if hits:
+            if self._attach(evidence, (i for i in self._at(frame) if evidence.cause in causes(self._rules[i]))):
                 return True
             if not _is_consequence(evidence) and self._is_checked(frame.path):
                 return False
@@ -172,29 +172,18 @@ class _Table:
         if not failing(evidence):
             return False
         paths = {_normal(frame.path) for frame in evidence.frames} or reached
-        hits = [
-            i
-            for path in paths & reached
-            for _, _, i in self._by_path.get(path, ())
-            if evidence.cause in self._rules[i].shows_in_file
-        ]
-        for i in hits:
-            self.evidence[i].append(evidence)
-        return bool(hits)
+        hits = (i for path in paths & reached for _, _, i in self._by_path.get(path, ()))
+        return self._attach(evidence, (i for i in hits if evidence.cause in self._rules[i].shows_in_file))
 
-    def attach_whole(self, evidence: Evidence, is_head: Callable[[Location], bool]) -> bool:
+    def attach_whole(self, evidence: Evidence, line_at: Callable[[str, int], str]) -> bool:
         """Attach what shows at the head of a function to the findings in it that speak of the function as a whole."""
         frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
-        if frame is None or not frame.function or not is_head(frame):
+        if frame is None or not frame.function:
             return False
-        hits = [
-            i
-            for _, _, i in self._by_path.get(_normal(frame.path), ())
-            if evidence.cause in self._rules[i].shows_in_function and self._foretells(i, evidence, frame.function)
-        ]
-        for i in hits:
-            self.evidence[i].append(evidence)
-        return bool(hits)
+        if not line_at(frame.path, frame.line).lstrip().startswith(("def ", "async def ")):
+            return False
+        hits = (i for _, _, i in self._by_path.get(_normal(frame.path), ()) if self._foretells(i, evidence, frame))
+        return self._attach(evidence, (i for i in hits if evidence.cause in self._rules[i].shows_in_function))
 
     def attach_upstream(self, evidence: Evidence) -> bool:
         """Attach to the nearest finding above in the same function, if its rule foretells exactly this symptom.
@@ -208,19 +197,22 @@ class _Table:
         eligible = [
             (abs(frame.line - first), i)
             for first, _, i in self._by_path.get(_normal(frame.path), ())
-            if (first <= frame.line or anywhere) and self._foretells(i, evidence, frame.function)
+            if (first <= frame.line or anywhere) and self._foretells(i, evidence, frame)
         ]
-        nearest = min(eligible, default=None)
-        if nearest is not None:
-            self.evidence[nearest[1]].append(evidence)
-        return nearest is not None
+        return self._attach(evidence, [i for _, i in sorted(eligible)[:1]])
 
-    def _foretells(self, number: int, evidence: Evidence, function: str) -> bool:
+    def _attach(self, evidence: Evidence, numbers: Iterable[int]) -> bool:
+        numbers = list(numbers)
+        for number in numbers:
+            self.evidence[number].append(evidence)
+        return bool(numbers)
+
+    def _foretells(self, number: int, evidence: Evidence, frame: Location) -> bool:
         finding = self._findings[number]
         foretold = finding.effects.get(evidence.exporter)
         outcomes = set(finding.effects.values()) if evidence.exporter not in EXPORTERS else {foretold}
         return (
-            f".{finding.symbol}".endswith(f".{function}")
+            f".{finding.symbol}".endswith(f".{frame.function}")
             and evidence.cause in self._rules[number].confirmed_by
             and evidence.symptom in outcomes
         )
@@ -242,25 +234,6 @@ class _Table:
         return [i for low, high, i in spans if low <= last and first <= high]
 
 
-def _confirmed_by(rule: Contract) -> frozenset[Cause]:
-    return rule.confirmed_by
-
-
-def _shows_here(rule: Contract) -> frozenset[Cause]:
-    return rule.shows_here
-
-
-def _is_head(source_line: Callable[[str, int], str] | None) -> Callable[[Location], bool]:
-    """Whether the line of a place begins a function; nowhere, where the lines are not known."""
-
-    def is_head(frame: Location) -> bool:
-        return source_line is not None and source_line(frame.path, frame.line).lstrip().startswith(
-            ("def ", "async def ")
-        )
-
-    return is_head
-
-
 Key = tuple[str, str, int, str, str]  # code, path, first line of the statement; path and function in a library
 
 
@@ -274,25 +247,30 @@ class _Own:
         self,
         statement_lines: StatementLines,
         is_checked: Callable[[str], bool],
-        source_line: Callable[[str, int], str] | None,
+        line_at: Callable[[str, int], str],
         models: Mapping[str, Location],
     ) -> None:
         self._lines = statement_lines
         self._is_checked = is_checked
-        self._source_line = source_line
+        self._line_at = line_at
         self._models = models
-        self._groups: dict[Key, list[tuple[Location, Evidence]]] = {}
+        self._groups: dict[Key, list[tuple[Location, Evidence]]] = defaultdict(list)
 
     def add(self, evidence: Evidence) -> None:
         """Take evidence of a failure; what is harmless, or has no place at all, is left."""
-        where = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
-        where = where or self._models.get(evidence.model)
-        if where is None or not failing(evidence):
+        spot = self._spot(evidence) if failing(evidence) else None
+        if spot is None:
             return
-        first, _ = self._lines(where.path, where.line)
+        where, at = spot
         inner = self._in_library(evidence)
         deep = (_normal(inner.path), inner.function) if inner is not None else ("", "")
-        self._groups.setdefault((_code(evidence), _normal(where.path), first, *deep), []).append((where, evidence))
+        self._groups[_code(evidence), *at, *deep].append((where, evidence))
+
+    def _spot(self, evidence: Evidence) -> tuple[Location, tuple[str, int]] | None:
+        """The innermost frame in the user's own files, or else the model; with path and first line of the statement."""
+        where = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
+        where = where or self._models.get(evidence.model)
+        return None if where is None else (where, (_normal(where.path), self._lines(where.path, where.line)[0]))
 
     def _in_library(self, evidence: Evidence) -> Location | None:
         """The innermost frame, if it is in none of the user's own files."""
@@ -313,22 +291,19 @@ class _Own:
 
     def large(self, evidence: Sequence[Evidence], catalogue: Mapping[str, Contract]) -> list[Finding]:
         """One warning for each statement that makes a graph large: nothing is wrong, so that nothing is confirmed."""
-        groups: dict[tuple[Cause, str, int], list[tuple[Location, Evidence]]] = {}
+        groups: dict[tuple[Cause, tuple[str, int]], list[tuple[Location, Evidence]]] = defaultdict(list)
         for one in evidence:
-            where = next((frame for frame in one.frames if self._is_checked(frame.path)), None)
-            where = where or self._models.get(one.model)
-            if where is not None:
-                first, _ = self._lines(where.path, where.line)
-                groups.setdefault((one.cause, _normal(where.path), first), []).append((where, one))
-        found = [self._finding(_code(group[0][1]), group, catalogue) for group in groups.values()]
-        return [dataclasses.replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in found]
+            if (spot := self._spot(one)) is not None:
+                groups[one.cause, spot[1]].append((spot[0], one))
+        findings = (self._finding(_code(group[0][1]), group, catalogue) for group in groups.values())
+        return [dataclasses.replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in findings]
 
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Contract]) -> Finding:
         where, first = group[0]
         exporter = _SPELT.get(first.exporter, first.exporter)
         inner = self._in_library(first)
         here = f"in `{inner.function}` ({package_path(inner.path)}:{inner.line})" if inner is not None else "here"
-        source = self._source_line(where.path, where.line).rstrip("\r\n") if self._source_line else ""
+        source = self._line_at(where.path, where.line).rstrip("\r\n")
         text = source.strip()
         column = len(source) - len(source.lstrip()) + 1
         effects: dict[str, Outcome] = {}
@@ -382,12 +357,12 @@ def only_reached(
     """Leave out the findings on lines that no model ran; all are kept where a model did not get to run."""
     if not results or any(not result.reached for result in results):
         return tuple(findings)
-    kept = []
-    for finding in findings:
-        first, last = _statement_of(finding, statement_lines)
-        if finding.evidence or any(_reached(result, finding.span.path, first, last) for result in results):
-            kept.append(finding)
-    return tuple(kept)
+    return tuple(
+        finding
+        for finding in findings
+        if finding.evidence
+        or any(_reached(r, finding.span.path, *_statement_of(finding, statement_lines)) for r in results)
+    )
 
 
 def _all_right(models: Sequence[ModelReport], finding: Finding) -> bool:

@@ -11,7 +11,8 @@ from contracts import HEADER_KEYS, LINK_KEYS, RULES, SECTIONS, Contract, contrac
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Finding, Outcome, Safety, Severity
-from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.config.declared_models import ModelConfig
+from onnxlint.config.settings import Settings
 from onnxlint.rules.engine.registry import all_rules
 from onnxlint.run.pipeline import run_check
 from onnxlint.testing import marks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from onnxlint.base.plugins import CODE, Plugin, PluginError, installed
 from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity
@@ -17,15 +17,8 @@ E = TypeVar("E", Severity, Safety, Outcome, Cause)
 
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
-_OPTIONAL = (
-    "confirmed-by",
-    "shows-here",
-    "shows-in-file",
-    "shows-in-function",
-    "spoken-for-by",
-    "merged-into",
-    "operators",
-)
+_CAUSES = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function")
+_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators")
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -202,20 +195,17 @@ def read_rule(path: Path) -> Contract:
         value, line = header[key]
         if value != named[key]:
             raise CatalogueError(f"{path}:{line}: {key} is `{value}`, but the file's name says `{named[key]}`")
-    fix = None if header["fix"][0] == "none" else _value(path, header, "fix", Safety)
+    causes: dict[str, Any] = {key.replace("-", "_"): _causes(path, header, key) for key in _CAUSES}
     rule = Contract(
-        code=header["code"][0],
-        name=header["name"][0],
+        code=named["code"],
+        name=named["name"],
         severity=_value(path, header, "severity", Severity),
-        fix=fix,
+        fix=None if header["fix"][0] == "none" else _value(path, header, "fix", Safety),
         effects=MappingProxyType({exporter: _value(path, header, exporter, Outcome) for exporter in EXPORTERS}),
         text="\n".join(lines[body:]),
         path=str(path),
         line=body + 1,
-        confirmed_by=_causes(path, header, "confirmed-by"),
-        shows_here=_causes(path, header, "shows-here"),
-        shows_in_file=_causes(path, header, "shows-in-file"),
-        shows_in_function=_causes(path, header, "shows-in-function"),
+        **causes,
         spoken_for_by=header.get("spoken-for-by", (None,))[0],
         merged_into=header.get("merged-into", (None,))[0],
         operators=tuple(name for name in re.split(r"[,\s]+", header.get("operators", ("",))[0]) if name),

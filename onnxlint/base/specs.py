@@ -8,23 +8,9 @@ import re
 from onnxlint.base.records import DimSpec, TensorSpec
 
 DTYPES = (
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-    "complex64",
-    "complex128",
+    *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"),
 )
-
 _MEANT = {
     "float": "float32",
     "half": "float16",
@@ -91,14 +77,14 @@ def _dims(text: str, start: int, end: int) -> tuple[DimSpec, ...]:
     if not text[start:end].strip():
         return ()
     dims: list[DimSpec] = []
-    known: dict[str, int | None] = {}
+    sizes: dict[str, int | None] = {}
     position = start
     for part in text[start:end].split(","):
         at = position + len(part) - len(part.lstrip())
         position += len(part) + 1
         dim = _dim(part.strip(), at)
         if dim.name is not None:
-            before = known.setdefault(dim.name, dim.size)
+            before = sizes.setdefault(dim.name, dim.size)
             if None not in (before, dim.size) and before != dim.size:
                 raise SpecError(f"`{dim.name}` is {before} before and {dim.size} here", at)
         dims.append(dim)

@@ -14,9 +14,9 @@ import click
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.globs import Glob, fault_of
 from onnxlint.base.records import EXPORTERS, OPENVINO
+from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 from onnxlint.config.runtime_names import parse_runtime
-from onnxlint.config.settings import FAIL_ON, FileIgnore, unknown_selector
-from onnxlint.config.typed_values import RELEASE, parse_memory
+from onnxlint.config.typed_values import FAIL_ON, RELEASE, parse_memory
 from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])

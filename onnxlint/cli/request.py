@@ -11,7 +11,7 @@ import click
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.cli.options import PLAIN, SETTINGS
-from onnxlint.config.settings import INLINE
+from onnxlint.config.config_files import INLINE
 
 if TYPE_CHECKING:
     from onnxlint.run.changed_lines import Base

@@ -10,27 +10,11 @@ from typing import Any
 
 from onnxlint.base.globs import Glob
 from onnxlint.base.records import EXPORTERS, ONNX_RUNTIME, Diagnostic
-from onnxlint.config.config_files import FILE_NAMES, INLINE, Layer, in_folder, inline_layers, locate
+from onnxlint.config.config_files import Layer, inline_layers, locate
 from onnxlint.config.declared_models import ModelConfig
-from onnxlint.config.rule_selectors import FileIgnore, FileIgnores, Selection, specificity, unknown_selector
+from onnxlint.config.rule_selectors import FileIgnore, FileIgnores, Selection
 from onnxlint.config.schema_keys import converters
-from onnxlint.config.typed_values import FAIL_ON, Node, read_table
-
-__all__ = [
-    "FAIL_ON",
-    "FILE_NAMES",
-    "INLINE",
-    "TYPED",
-    "FileIgnore",
-    "FileIgnores",
-    "ModelConfig",
-    "Selection",
-    "Settings",
-    "in_folder",
-    "load_settings",
-    "specificity",
-    "unknown_selector",
-]
+from onnxlint.config.typed_values import Node, read_table
 
 TYPED = "command line"
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from onnxlint.base.paths import keep_inside, unwritable
 from onnxlint.base.records import Diagnostic
-from onnxlint.config.settings import Settings, in_folder, load_settings
+from onnxlint.config.config_files import in_folder
+from onnxlint.config.settings import Settings, load_settings
 from onnxlint.source.discover import Discovery, discover, excluded
 
 

@@ -13,39 +13,17 @@ from onnxlint.base.files import kind, read_bytes
 from onnxlint.base.globs import Matcher, Patterns, below
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
-from onnxlint.config.settings import FILE_NAMES, Settings
+from onnxlint.config.config_files import FILE_NAMES
+from onnxlint.config.settings import Settings
 
 # What `exclude` is unless it is set: folders that never hold a project's own source.
 DEFAULT_EXCLUDES = frozenset(
-    {
-        ".bzr",
-        ".direnv",
-        ".eggs",
-        ".git",
-        ".hg",
-        ".ipynb_checkpoints",
-        ".mypy_cache",
-        ".nox",
-        ".onnxlint",
-        ".pants.d",
-        ".pyenv",
-        ".pytest_cache",
-        ".pytype",
-        ".ruff_cache",
-        ".svn",
-        ".tox",
-        ".venv",
-        ".vscode",
-        "__pycache__",
-        "__pypackages__",
-        "_build",
-        "buck-out",
-        "build",
-        "dist",
-        "node_modules",
-        "site-packages",
+    (
+        *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".onnxlint"),
+        *(".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode"),
+        *("__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages"),
         "venv",
-    }
+    )
 )
 IGNORE_BYTES = 500_000  # of a .gitignore: some 10,000 patterns
 NEVER = frozenset({".git", ".onnxlint"})  # left out whatever is set, like every virtual environment
@@ -96,18 +74,14 @@ class _Walk:
     def say(self, level: str, path: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(level, message, display_path(Path(path))))
 
-    def excluded(self, path: str, folder: bool) -> bool:
-        """Tell whether the settings leave a path out."""
-        return self._excluded.matches(path, folder)
-
     def refused(self, path: str) -> bool:
         """Tell whether a file that is named lies in what the settings exclude."""
         relative = os.path.relpath(path, self._root).split(os.sep)
-        return self.excluded(path, False) or not self._names.isdisjoint(relative[:-1])
+        return self._excluded.matches(path) or not self._names.isdisjoint(relative[:-1])
 
     def ignored(self, path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
         """Tell whether a path is left out; the .gitignore nearest to it speaks first, as in git."""
-        return self.excluded(path, folder) or _git_ignores(path, folder, rules)
+        return self._excluded.matches(path, folder) or _git_ignores(path, folder, rules)
 
     def folder(self, start: str, rules: tuple[_Rules, ...]) -> None:
         """Collect the Python files below `start`. Symbolic links to folders are not followed."""
@@ -115,19 +89,19 @@ class _Walk:
         while waiting:
             path, above = waiting.pop()
             try:
-                with os.scandir(path) as entries:
-                    found = sorted(entries, key=lambda entry: entry.name)
+                with os.scandir(path) as content:
+                    entries = sorted(content, key=lambda entry: entry.name)
             except OSError as error:
                 remedy = "check the rights on it" if error.errno == errno.EACCES else "leave it out with `exclude`"
                 self.say("error", path, f"the folder cannot be read: {error.strerror}; {remedy}")
                 continue
-            names = {entry.name for entry in found}
+            names = {entry.name for entry in entries}
             if path != start and not names.isdisjoint(FILE_NAMES) and self._boundary and self._boundary(Path(path)):
                 self.nested.append(path)
                 continue
             own = self.gitignore(path) if self._gitignore and ".gitignore" in names else None
             here = (*above, own) if own is not None else above
-            waiting += [(folder, here) for entry in found if (folder := self.entry(entry, path, here)) is not None]
+            waiting += [(folder, here) for entry in entries if (folder := self.entry(entry, path, here)) is not None]
 
     def entry(self, entry: os.DirEntry[str], parent: str, rules: Sequence[_Rules]) -> str | None:
         """Take a file, or return a folder that is to be walked."""
@@ -184,7 +158,7 @@ class _Walk:
             return ()
         above = chain[1 : chain.index(repository) + 1]
         read = [self.gitignore(repository, os.path.join(".git", "info", "exclude")), *map(self.gitignore, above[::-1])]
-        rules = tuple(found for found in read if found is not None)
+        rules = tuple(rule for rule in read if rule is not None)
         return () if any(_git_ignores(path, True, rules) for path in chain[: len(above)]) else rules
 
 
@@ -209,9 +183,8 @@ def discover(paths: Sequence[Path], settings: Settings, boundary: Callable[[Path
         elif not stat.S_ISREG(mode):
             walk.say("error", absolute, "this is neither a file nor a folder; name a Python file")
         elif absolute.endswith(".ipynb"):
-            walk.say(
-                "warning", absolute, "notebooks are not read; convert it with `jupyter nbconvert --to script` first"
-            )
+            message = "notebooks are not read; convert it with `jupyter nbconvert --to script` first"
+            walk.say("warning", absolute, message)
         else:
             walk.files.append(absolute)
     unique = sorted(dict.fromkeys(walk.files), key=lambda name: name.split(os.sep))
@@ -224,11 +197,8 @@ def excluded(file: Path, settings: Settings) -> bool:
 
 
 def _git_ignores(path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
-    for rule in reversed(rules):
-        verdict = rule.verdict(path, folder)
-        if verdict is not None:
-            return verdict
-    return False
+    verdicts = (rule.verdict(path, folder) for rule in reversed(rules))
+    return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def _parents(path: str) -> Iterator[str]:

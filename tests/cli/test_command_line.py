@@ -20,7 +20,8 @@ from onnxlint.base.records import Diagnostic, Finding, ModelReport, ModelStatus,
 from onnxlint.cli import main
 from onnxlint.cli.output import encode
 from onnxlint.cli.running import exit_code
-from onnxlint.config.settings import FileIgnore, Settings
+from onnxlint.config.rule_selectors import FileIgnore
+from onnxlint.config.settings import Settings
 from onnxlint.run.scopes import Scope
 from onnxlint.run.session import Session
 

@@ -11,7 +11,8 @@ import pytest
 
 from onnxlint.base.globs import Glob
 from onnxlint.base.records import DimSpec, TensorSpec, Tolerance
-from onnxlint.config.settings import Selection, Settings, load_settings
+from onnxlint.config.rule_selectors import Selection
+from onnxlint.config.settings import Settings, load_settings
 from onnxlint.config.toml_positions import Key, key_lines
 from onnxlint.config.typed_values import MOST, parse_memory
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from onnxlint.base.edits import apply_edits
 from onnxlint.base.records import Finding, Safety
-from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.config.declared_models import ModelConfig
+from onnxlint.config.settings import Settings
 from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.run.pipeline import run_check
 

@@ -13,7 +13,7 @@ from applying import fix_all, lint
 from contracts import Contract, contracts, probe_options
 
 from onnxlint.base.records import Safety
-from onnxlint.config.settings import ModelConfig
+from onnxlint.config.declared_models import ModelConfig
 from onnxlint.rules.engine.registry import mending_rules
 
 ALL = contracts()

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from onnxlint.base.records import SYNTHESISED
-from onnxlint.config.settings import ModelConfig, Settings, load_settings
+from onnxlint.config.declared_models import ModelConfig
+from onnxlint.config.settings import Settings, load_settings
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.schedule.plan import plan
 from onnxlint.run.declare import added, configuration_file

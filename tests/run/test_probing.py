@@ -11,7 +11,8 @@ import pytest
 
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Depends, ExporterResult, ModelReport, ModelStatus, Outcome, Probe, ProbeResult
-from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.config.declared_models import ModelConfig
+from onnxlint.config.settings import Settings
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.run.probing import Probing
 

@@ -17,8 +17,9 @@ from onnxlint import __version__
 from onnxlint.base.globs import Glob
 from onnxlint.cli import main
 from onnxlint.config.declared_models import _MODEL
+from onnxlint.config.rule_selectors import FileIgnore, Selection
 from onnxlint.config.schema_keys import converters
-from onnxlint.config.settings import FileIgnore, Selection, Settings, load_settings
+from onnxlint.config.settings import Settings, load_settings
 from onnxlint.run.scopes import Request, Scope, governing, scopes
 
 ROOT = Path(__file__).resolve().parents[2]

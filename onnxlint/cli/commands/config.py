@@ -17,8 +17,9 @@ from onnxlint.cli import FAILED
 from onnxlint.cli.options import config_options
 from onnxlint.cli.output import deliver, tell
 from onnxlint.cli.request import settings_request
+from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.schema_keys import converters
-from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.config.settings import Settings
 from onnxlint.report.common.words import visible
 
 NOT_KEPT = ("extend", "required-version")  # keys that say how the others are read

@@ -9,7 +9,7 @@ import click
 
 from onnxlint.base.catalogue import load_catalogue, plugin_faults
 from onnxlint.cli.output import deliver, wants_color, width
-from onnxlint.config.settings import unknown_selector
+from onnxlint.config.rule_selectors import unknown_selector
 
 
 def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from onnxlint.base.records import DECLARED, SYNTHESISED, ModelReport, ModelStatus, Probe, Way
 from onnxlint.base.specs import format_spec
-from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.config.declared_models import ModelConfig
+from onnxlint.config.settings import Settings
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.common.nested import root
 from onnxlint.probes.guess.conventions import suggestion
