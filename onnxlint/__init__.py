@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from onnxlint.api import Result, assert_exportable, check_model, check_paths
-    from onnxlint.base.marks import example
+
+T = TypeVar("T", bound=type[Any])
 
 __version__ = "0.1.0"
 __all__ = ["Result", "__version__", "assert_exportable", "check_model", "check_paths", "example"]
 
-# `import onnxlint` costs nothing: it stands in production code next to `@onnxlint.example`.
-_LAZY = {
-    "Result": "onnxlint.api",
-    "assert_exportable": "onnxlint.api",
-    "check_model": "onnxlint.api",
-    "check_paths": "onnxlint.api",
-    "example": "onnxlint.base.marks",
-}
+EXAMPLE = "__onnxlint_example__"
+
+
+def example(**specs: str) -> Callable[[T], T]:
+    """Mark a module class with its example inputs: `@onnxlint.example(image="float32[batch, 3, 224, 224]")`.
+
+    The specs are read, and mistakes in them reported, by `onnxlint check`, so that a mark can never break an import.
+    """
+
+    def mark(cls: T) -> T:
+        setattr(cls, EXAMPLE, dict(specs))
+        return cls
+
+    return mark
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+    """The rest of the API, on first use: `import onnxlint` costs nothing, since it stands in production code."""
+    if name in __all__:
+        return getattr(importlib.import_module("onnxlint.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

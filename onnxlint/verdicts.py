@@ -21,6 +21,7 @@ from pathlib import PurePosixPath
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
+from onnxlint.base.probe_records import ProbeResult
 from onnxlint.base.records import (
     EXPORTERS,
     Cause,
@@ -30,7 +31,6 @@ from onnxlint.base.records import (
     ModelReport,
     ModelStatus,
     Outcome,
-    ProbeResult,
     Severity,
     Span,
     Step,

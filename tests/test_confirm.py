@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from contracts import Contract, contracts, probe_options, write_case
 
-from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.testing import marks
 

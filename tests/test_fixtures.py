@@ -15,7 +15,8 @@ import pytest
 from contracts import PROBE_VARY
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Probe, Report, Severity
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Report, Severity
 from onnxlint.config.settings import load_settings
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.run.pipeline import run_check

@@ -39,8 +39,8 @@ MAIN_PROCESS_PROBES = {
     "onnxlint.probes.schedule.plan",
     "onnxlint.probes.schedule.pool",
 }
-FROM_THE_ROOT = {"__version__", "__file__"}  # what any room may take from onnxlint/__init__.py
-WORKERS_KNOW = {f"onnxlint.base.{name}" for name in ("records", "marks", "specs", "paths")}  # beside each other
+FROM_THE_ROOT = {"EXAMPLE", "__version__", "__file__"}  # what any room may take from onnxlint/__init__.py
+WORKERS_KNOW = {f"onnxlint.base.{name}" for name in ("records", "probe_records", "specs", "paths")}  # beside each other
 
 MODULES = {
     ".".join(("onnxlint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path

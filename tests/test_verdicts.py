@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint.base.catalogue import Contract, load_catalogue
+from onnxlint.base.probe_records import ProbeResult
 from onnxlint.base.records import (
     Cause,
     Evidence,
@@ -19,7 +20,6 @@ from onnxlint.base.records import (
     ModelReport,
     ModelStatus,
     Outcome,
-    ProbeResult,
     Severity,
     Span,
     VerdictKind,

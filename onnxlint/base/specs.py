@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.base.probe_records import DimSpec, TensorSpec
 
 DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"),

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnxlint.base.records import EXPORTERS, TensorSpec, Tolerance
+from onnxlint.base.probe_records import TensorSpec, Tolerance
+from onnxlint.base.records import EXPORTERS
 from onnxlint.config.typed_values import (
     Converter,
     Node,

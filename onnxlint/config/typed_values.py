@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from onnxlint.base.records import Diagnostic, TensorSpec
+from onnxlint.base.probe_records import TensorSpec
+from onnxlint.base.records import Diagnostic
 from onnxlint.base.specs import SpecError, parse_spec
 from onnxlint.config.toml_positions import Key
 

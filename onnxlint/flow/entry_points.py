@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.base.records import EXPORTERS, TensorSpec
+from onnxlint.base.probe_records import TensorSpec
+from onnxlint.base.records import EXPORTERS
 from onnxlint.base.specs import SpecError, parse_spec
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of

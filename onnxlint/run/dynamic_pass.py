@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from onnxlint.base.cache import Store
-from onnxlint.base.records import SYNTHESISED, Diagnostic, ModelReport, Probe, ProbeResult
+from onnxlint.base.probe_records import SYNTHESISED, Probe, ProbeResult
+from onnxlint.base.records import Diagnostic, ModelReport
 from onnxlint.config.settings import Settings
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.live.snapshot_client import Captured

@@ -14,7 +14,8 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store, default_folder
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.paths import display_path
-from onnxlint.base.records import Diagnostic, Finding, ModelReport, ProbeResult, Report, Severity
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import Diagnostic, Finding, ModelReport, Report, Severity
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.probes.schedule.pool import ProbePool

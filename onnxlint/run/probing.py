@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from onnxlint.base.cache import Store, digest
-from onnxlint.base.records import SYNTHESISED, ModelReport, ModelStatus, Probe, ProbeResult, to_json
+from onnxlint.base.probe_records import SYNTHESISED, Probe, ProbeResult
+from onnxlint.base.records import ModelReport, ModelStatus, to_json
 from onnxlint.config.settings import Settings
 from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import further

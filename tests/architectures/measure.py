@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint.base.paths import package_path
-from onnxlint.base.records import ModelReport, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import ModelReport
 from onnxlint.config.settings import load_settings
 from onnxlint.probes.schedule.plan import Place, plan
 from onnxlint.probes.schedule.pool import ProbePool

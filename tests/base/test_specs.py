@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.base.specs import DTYPES, SpecError, format_spec, parse_spec
 
 NAMES = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,8}", fullmatch=True)

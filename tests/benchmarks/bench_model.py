@@ -27,7 +27,8 @@ import onnxruntime  # noqa: E402
 import torch  # noqa: E402
 
 from onnxlint.base.cache import Store  # noqa: E402
-from onnxlint.base.records import EXPORTERS, Outcome, Probe, ProbeResult  # noqa: E402
+from onnxlint.base.probe_records import Probe, ProbeResult  # noqa: E402
+from onnxlint.base.records import EXPORTERS, Outcome  # noqa: E402
 from onnxlint.probes.examples.examples import build_model, example_inputs  # noqa: E402
 from onnxlint.probes.exporters import Example  # noqa: E402
 from onnxlint.probes.process.warm import warm_up  # noqa: E402

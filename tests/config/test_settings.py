@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from onnxlint.base.globs import Glob
-from onnxlint.base.records import DimSpec, TensorSpec, Tolerance
+from onnxlint.base.probe_records import DimSpec, TensorSpec, Tolerance
 from onnxlint.config.rule_selectors import Selection
 from onnxlint.config.settings import Settings, load_settings
 from onnxlint.config.toml_positions import Key, key_lines

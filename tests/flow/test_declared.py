@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from analysing import PRELUDE, project_of, told
 
-from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.flow.state.partitions import Declared
 
 MODEL = """\

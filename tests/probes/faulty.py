@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 
 HERE = Path(__file__).parent
 FAULTS = HERE.parent.parent / "fixtures" / "faults"

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from onnxlint.base.records import EXPORTERS, SYNTHESISED, Evidence, Probe, ProbeResult
+from onnxlint.base.probe_records import SYNTHESISED, Probe, ProbeResult
+from onnxlint.base.records import EXPORTERS, Evidence
 
 FOLDER = Path(__file__).parent
 BATCH = {"x": {0: "batch"}}

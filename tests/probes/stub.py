@@ -4,7 +4,8 @@ import importlib
 import os
 from dataclasses import replace
 
-from onnxlint.base.records import ExporterResult, ModelReport, ModelStatus, Outcome, ProbeResult
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import ExporterResult, ModelReport, ModelStatus, Outcome
 from onnxlint.probes.common.stages import stage
 
 

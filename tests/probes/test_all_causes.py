@@ -11,7 +11,8 @@ import pytest
 import torch
 from probing import FOLDER, hazard, lines, named, outcomes
 
-from onnxlint.base.records import Cause, Outcome, ProbeResult
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import Cause, Outcome
 from onnxlint.probes.process.worker import run_probe
 
 pytestmark = pytest.mark.slow

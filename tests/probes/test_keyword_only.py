@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import onnxlint
-from onnxlint.base.records import EXPORTERS, SYNTHESISED, Outcome, Probe
+from onnxlint.base.probe_records import SYNTHESISED, Probe
+from onnxlint.base.records import EXPORTERS, Outcome
 from onnxlint.base.specs import parse_spec
 from onnxlint.probes.examples.examples import example_inputs
 from onnxlint.probes.guess.synthesise import synthesise

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from onnxlint.base.records import EXPORTERS, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import EXPORTERS
 from onnxlint.base.specs import parse_spec
 from onnxlint.probes.examples.examples import example_inputs
 from onnxlint.probes.examples.vary import variations

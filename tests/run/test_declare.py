@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import SYNTHESISED
+from onnxlint.base.probe_records import SYNTHESISED
 from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings, load_settings
 from onnxlint.flow.state.candidates import Candidate

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from onnxlint.base.cache import Store
-from onnxlint.base.records import Depends, ExporterResult, ModelReport, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base.probe_records import Depends, Probe, ProbeResult
+from onnxlint.base.records import ExporterResult, ModelReport, ModelStatus, Outcome
 from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings
 from onnxlint.probes.schedule.pool import ProbePool

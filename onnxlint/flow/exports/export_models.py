@@ -6,7 +6,7 @@ import ast
 import math
 from typing import Any
 
-from onnxlint.base.records import TARGET, DimSpec, TensorSpec
+from onnxlint.base.probe_records import TARGET, DimSpec, TensorSpec
 from onnxlint.flow.state.candidates import Candidate, forward_parameters
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import NUMBERS, Const, Dict, Instance, Object, Tensor, Tuple, Value, as_int, is_none

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 
-from onnxlint.project.classes import MODULE_ROOTS, ClassInfo
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
 
 _LAYERS = re.compile(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter\(")
 _AUTOGRAD = "torch.autograd."

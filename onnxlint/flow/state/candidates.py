@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnxlint.base.records import TensorSpec
+from onnxlint.base.probe_records import TensorSpec
 from onnxlint.flow.state.partitions import name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
@@ -85,10 +85,7 @@ def _marked(info: ModuleInfo, cls: ClassInfo) -> str:
         return "marked"
     for decorator in cls.decorators:
         head, _, tail = decorator.partition(".")
-        if info.aliases.get(head, "") + ("." + tail if tail else "") in (
-            "onnxlint.example",
-            "onnxlint.base.marks.example",
-        ):
+        if info.aliases.get(head, "") + ("." + tail if tail else "") == "onnxlint.example":
             return "marked"
     if "onnx_example" in info.functions:
         models = (c for c in reversed(info.classes.values()) if "." not in c.qualname and c.is_module())

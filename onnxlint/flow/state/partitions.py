@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onnxlint.base.records import TensorSpec
+from onnxlint.base.probe_records import TensorSpec
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 WHOLE = 60  # as many files are one part: a small project is analysed as one

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Tolerance
+from onnxlint.base.probe_records import Tolerance
 from onnxlint.probes.common.model_copies import copied
 
 FACTOR = 10.0  # how many times eager's own error is still noise; correct exports stayed below 2

@@ -12,7 +12,7 @@ import onnx
 import torch
 from onnx import TensorProto
 
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.confirm.engines import Engine
 from onnxlint.probes.confirm.trials import Confirmation, confirm
 from onnxlint.probes.exporters.graph import opset_of, subgraphs

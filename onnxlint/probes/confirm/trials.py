@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe, Tried
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Tried
 from onnxlint.probes.common import numerics
 from onnxlint.probes.common.costs import timed
 from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxlint.base.records import Cause, Evidence, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Cause, Evidence
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.exporters.graph import onnx_frames
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy
 import torch
 
-from onnxlint.base.marks import ATTRIBUTE
-from onnxlint.base.records import Location, Probe, TensorSpec, text_of
+from onnxlint import EXAMPLE
+from onnxlint.base.probe_records import Probe, TensorSpec
+from onnxlint.base.records import Location, text_of
 from onnxlint.base.specs import SpecError, parse_spec
 from onnxlint.probes.common.containers import as_annotated, needed, signature_of
 from onnxlint.probes.common.nested import nested, root
@@ -235,7 +236,7 @@ def _without_inputs(reason: str, probe: Probe, model: torch.nn.Module) -> ProbeF
 
 
 def _marked(probe: Probe, model: torch.nn.Module) -> Any:
-    mark = getattr(type(model), ATTRIBUTE, None)
+    mark = getattr(type(model), EXAMPLE, None)
     if mark is not None:
         return mark
     method = getattr(model, "onnx_example", None)

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from onnxlint.base.records import TARGET
+from onnxlint.base.probe_records import TARGET
 
 
 def build(arguments: Mapping[str, Any]) -> dict[str, Any]:

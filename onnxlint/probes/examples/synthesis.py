@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import torch
 
-from onnxlint.base.records import TensorSpec
+from onnxlint.base.probe_records import TensorSpec
 from onnxlint.probes.common.nested import root, word
 from onnxlint.probes.examples.value_domains import sampler
 

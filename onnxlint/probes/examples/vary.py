@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common.nested import root, word
 from onnxlint.probes.examples.examples import ProbeFailure, call, load, seed_everything
 from onnxlint.probes.examples.synthesis import integer_range, measured

@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outcome, Probe, Sides
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outcome, Sides
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.engines import DEFAULT, ORT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, expected

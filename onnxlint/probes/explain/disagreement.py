@@ -12,7 +12,8 @@ import onnx.reference
 import onnxruntime
 import torch
 
-from onnxlint.base.records import Fault, Probe, Sides
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Fault, Sides
 from onnxlint.probes.common import numerics, stages
 from onnxlint.probes.common.cutoff import TooLong, cut_off
 from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup

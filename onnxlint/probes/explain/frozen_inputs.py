@@ -13,7 +13,8 @@ import onnx
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from onnxlint.base.records import Cause, Evidence, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Cause, Evidence
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.confirm.weights import SHARE, human, weight_bytes

@@ -6,7 +6,8 @@ import math
 import re
 from dataclasses import replace
 
-from onnxlint.base.records import Cause, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Cause
 from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes

@@ -22,7 +22,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from onnxlint.base.records import DimSpec, TensorSpec, text_of
+from onnxlint.base.probe_records import DimSpec, TensorSpec
+from onnxlint.base.records import text_of
 from onnxlint.probes.common.containers import as_annotated
 from onnxlint.probes.common.costs import Deadline
 from onnxlint.probes.common.nested import nested

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench

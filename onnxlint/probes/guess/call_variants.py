@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from onnxlint.base.records import SYNTHESISED, DimSpec, Probe, TensorSpec, Way
+from onnxlint.base.probe_records import SYNTHESISED, DimSpec, Probe, TensorSpec, Way
 from onnxlint.probes.common.containers import fields_of, parameters
 from onnxlint.probes.common.nested import root
 from onnxlint.probes.common.numerics import values

@@ -13,7 +13,8 @@ from typing import Any
 
 from torch import nn
 
-from onnxlint.base.records import TARGET, text_of
+from onnxlint.base.probe_records import TARGET
+from onnxlint.base.records import text_of
 from onnxlint.probes.common.containers import needed, signature_of
 from onnxlint.probes.examples.examples import ProbeFailure, describe, seed_everything
 from onnxlint.probes.examples.factory_arguments import build

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from onnxlint.base.records import DECLARED, SYNTHESISED, TARGET, Assumed, ModelReport, ModelStatus, Probe, ProbeResult
+from onnxlint.base.probe_records import DECLARED, SYNTHESISED, TARGET, Probe, ProbeResult
+from onnxlint.base.records import Assumed, ModelReport, ModelStatus
 from onnxlint.base.specs import format_spec
 from onnxlint.probes.common import stages
 from onnxlint.probes.examples.examples import ProbeFailure, build_model, describe, load

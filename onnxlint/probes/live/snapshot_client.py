@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from onnxlint.base.records import ModelReport, ModelStatus, Probe, from_json
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import ModelReport, ModelStatus, from_json
 from onnxlint.probes.process import wire
 from onnxlint.probes.process.isolate import Server, ServerFailedError
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.costs import Costs, timed
 from onnxlint.probes.common.model_copies import copied

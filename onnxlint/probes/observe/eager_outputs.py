@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Cause, Evidence, ModelReport, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Cause, Evidence, ModelReport, ModelStatus, Outcome
 from onnxlint.probes.examples.examples import ProbeFailure
 from onnxlint.probes.observe.eager import Eager, Run, explore, prepare
 

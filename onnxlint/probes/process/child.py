@@ -17,7 +17,8 @@ from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
 from onnxlint.base.lifetimes import end_with, prctl
-from onnxlint.base.records import Probe, ProbeResult, from_json, to_json
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import from_json, to_json
 from onnxlint.probes.common import stages
 from onnxlint.probes.process import ipc, wire, witness
 from onnxlint.probes.process.process_changes import Process

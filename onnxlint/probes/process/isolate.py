@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import IO, Any, Protocol
 
-from onnxlint.base.records import Diagnostic, Location, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Diagnostic, Location, Outcome, from_json, to_json
 from onnxlint.probes.process import child, process_ends, supervisor, wire
 from onnxlint.probes.process.process_ends import Death
 from onnxlint.probes.process.witness import STARTS_PROCESSES

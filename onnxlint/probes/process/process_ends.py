@@ -8,8 +8,9 @@ import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from onnxlint.base import records
-from onnxlint.base.records import Location, ModelReport, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base import probe_records, records
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Location, ModelReport, ModelStatus, Outcome
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.userspace import is_own, is_user_code, relative
 
@@ -84,7 +85,9 @@ def result_of(probe: Probe, partial: ProbeResult | None, death: Death) -> ProbeR
     missing = [name for name in probe.exporters if name not in partial.report.exporters]
     results = {name: records.ExporterResult(death.outcome, detail, at) for name in missing}
     report = replace(partial.report, exporters={**partial.report.exporters, **results})
-    ours = probe.source == records.SYNTHESISED and "export" not in death.stage  # inputs that we made up prove no hang
+    ours = (
+        probe.source == probe_records.SYNTHESISED and "export" not in death.stage
+    )  # inputs that we made up prove no hang
     if death.stage in ("", stages.BUILD, stages.GUESS) or ours:
         reason = f"{detail} ({at.path}:{at.line})" if at else detail
         more_time = "give it more time, with `timeout` in its configuration or with --timeout"

@@ -18,7 +18,8 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from onnxlint.base.records import Depends, Diagnostic, Probe, ProbeResult
+from onnxlint.base.probe_records import Depends, Probe, ProbeResult
+from onnxlint.base.records import Diagnostic
 from onnxlint.probes.common import stamps
 from onnxlint.probes.common.userspace import is_installed, is_own, is_user_code, relative
 from onnxlint.probes.process import orphan_processes

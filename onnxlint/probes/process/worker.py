@@ -16,17 +16,9 @@ import onnx
 import onnxruntime
 import torch
 
-from onnxlint.base import records
-from onnxlint.base.records import (
-    Assumed,
-    Diagnostic,
-    Evidence,
-    ExporterResult,
-    ModelStatus,
-    Outcome,
-    Probe,
-    ProbeResult,
-)
+from onnxlint.base import probe_records, records
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Assumed, Diagnostic, Evidence, ExporterResult, ModelStatus, Outcome
 from onnxlint.probes.common import disk_space, stages
 from onnxlint.probes.common.costs import Costs
 from onnxlint.probes.confirm import dropout_off
@@ -101,7 +93,7 @@ def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
     """The probe with its inputs, and what eager makes of these and of their variations. Raises ProbeFailure."""
     stages.stage(stages.BUILD)
     probe = unfed(probe)
-    if probe.source == records.SYNTHESISED:
+    if probe.source == probe_records.SYNTHESISED:
         sheet.assumed = Assumed()
         probe, sheet.assumed = synthesise(probe)
     costs = Costs()
@@ -123,7 +115,7 @@ def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
 def _rejected_example(eager: Eager, probe: Probe) -> ProbeFailure:
     seen = eager.base.observation
     assert seen.error is not None
-    declared = "correct the inputs that are declared for this model" if probe.source == records.DECLARED else None
+    declared = "correct the inputs that are declared for this model" if probe.source == probe_records.DECLARED else None
     reason = f"forward raised on the example inputs: {first_line(seen.error)}"
     return ProbeFailure(reason, remedy_of(seen.error) or declared, next(iter(seen.error_frames), None))
 
@@ -233,7 +225,7 @@ def _look_beneath_dropout(bench: _Bench, before: Sequence[Export], sheet: _Sheet
             sheet.publish()
 
 
-def _further_ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[records.Way, ...]:
+def _further_ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[probe_records.Way, ...]:
     """Further ways to call the model, where these are asked for and an export came of the one that was tried."""
     wanted = (sheet.assumed is not None or probe.optional) and not probe.way
     exported = any(result.outcome not in _NO_FILE for result in sheet.results.values())
@@ -255,7 +247,7 @@ class _Sheet:
     evidence: list[Evidence] = field(default_factory=list)
     reached: dict[str, tuple[int, ...]] = field(default_factory=dict)
     assumed: Assumed | None = None
-    ways: tuple[records.Way, ...] = ()
+    ways: tuple[probe_records.Way, ...] = ()
     runtimes: list[Engine] = field(default_factory=list)
     unable: dict[str, str] = field(default_factory=dict)
 

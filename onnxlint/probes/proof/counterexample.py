@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from onnxlint.base.paths import make_untracked
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common.userspace import relative
 from onnxlint.probes.confirm.engines import DEFAULT, OnnxRuntime, Setup
 

@@ -11,7 +11,8 @@ import onnx
 import onnxruntime
 import torch
 
-from onnxlint.base.records import Fault, Probe, Sides
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Fault, Sides
 from onnxlint.probes.common.userspace import relative
 from onnxlint.probes.proof.counterexample import Counterexample
 from onnxlint.probes.proof.repro_script import ISSUE

@@ -19,7 +19,7 @@ import onnxruntime
 import torch
 
 from onnxlint.base.paths import make_untracked
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.exporters import Example
 from onnxlint.probes.proof.counterexample import WHOLE, Answered, Counterexample, keep_script, session
 

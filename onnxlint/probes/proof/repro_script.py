@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.paths import make_untracked, remove_links
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common.containers import fields_of
 from onnxlint.probes.examples.factory_arguments import spell
 from onnxlint.probes.exporters import Example

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.costs import LEAST, Deadline
 from onnxlint.probes.common.cutoff import cut_off

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import onnxlint
-from onnxlint.base.records import Diagnostic, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Diagnostic, Outcome, from_json, to_json
 from onnxlint.probes.process import process_ends
 from onnxlint.probes.schedule import remote
 from onnxlint.probes.schedule.pool import RUNNER

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from onnxlint.base.records import DECLARED, SYNTHESISED, ModelReport, ModelStatus, Probe, Way
+from onnxlint.base.probe_records import DECLARED, SYNTHESISED, Probe, Way
+from onnxlint.base.records import ModelReport, ModelStatus
 from onnxlint.base.specs import format_spec
 from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings

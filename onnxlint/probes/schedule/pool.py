@@ -18,7 +18,8 @@ from types import MappingProxyType
 from typing import IO, Any
 
 import onnxlint
-from onnxlint.base.records import Outcome, Probe, ProbeResult
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Outcome
 from onnxlint.probes.live.snapshot import ENVIRONMENT
 from onnxlint.probes.process import process_ends
 from onnxlint.probes.process.isolate import Server, ServerFailedError, run_isolated

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from onnxlint.base.cache import Store, digest
-from onnxlint.base.records import Depends, ModelStatus, Outcome, Probe, ProbeResult, to_json
+from onnxlint.base.probe_records import Depends, Probe, ProbeResult
+from onnxlint.base.records import ModelStatus, Outcome, to_json
 from onnxlint.probes.common import stamps
 from onnxlint.probes.common.userspace import is_installed
 

@@ -10,7 +10,8 @@ from functools import cache
 from threading import Event, Lock
 
 import onnxlint
-from onnxlint.base.records import Probe, ProbeResult, from_json, to_json
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import from_json, to_json
 from onnxlint.probes.process import process_ends
 from onnxlint.probes.process.isolate import ServerFailedError, run_isolated
 from onnxlint.probes.schedule.pool import ForkServer, limited, not_started

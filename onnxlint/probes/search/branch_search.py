@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Location, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Location
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.costs import LEAST, Deadline
 from onnxlint.probes.common.cutoff import TooLong, cut_off

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from onnxlint.base.records import Probe
+from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.costs import RUNS
 from onnxlint.probes.examples.examples import ProbeFailure

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 
 from onnxlint.base.lifetimes import temporary_folder
-from onnxlint.base.records import Finding, ModelStatus, Probe, ProbeResult, Report, Safety, VerdictKind
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Finding, ModelStatus, Report, Safety, VerdictKind
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.rules.engine.registry import rules_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from analysing import PRELUDE, analysed, facts_of, project_of, written
 
-from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.observations import Branch, ExportCall
 

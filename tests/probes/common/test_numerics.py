@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from onnxlint.base.records import Tolerance
+from onnxlint.base.probe_records import Tolerance
 from onnxlint.probes.common.numerics import (
     Bounds,
     difference,

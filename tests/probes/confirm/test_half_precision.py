@@ -9,7 +9,8 @@ import onnx
 import pytest
 from probing import hazard, lines, named, outcomes
 
-from onnxlint.base.records import Cause, ProbeResult
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import Cause
 from onnxlint.probes.confirm.half_precision import missing_kernel, widen
 from onnxlint.probes.process.worker import run_probe
 

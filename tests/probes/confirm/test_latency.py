@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from probing import FOLDER, hazard, outcomes, probed
 
-from onnxlint.base.records import Location, ProbeResult, SlowNodes, from_json, to_json
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import Location, SlowNodes, from_json, to_json
 from onnxlint.probes.confirm.latency import slowest
 from onnxlint.probes.process.worker import run_probe
 

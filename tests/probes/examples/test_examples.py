@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from onnxlint.base.records import EXPORTERS, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import EXPORTERS
 from onnxlint.base.specs import parse_spec
 from onnxlint.probes.examples.examples import ProbeFailure, build_model, example_inputs
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import onnxlint
-from onnxlint.base.records import Outcome, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import Outcome
 from onnxlint.base.specs import parse_spec
 from onnxlint.probes.examples.synthesis import measured, tensors_for
 from onnxlint.probes.examples.value_domains import Mode, length_sampler

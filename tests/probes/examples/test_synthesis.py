@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.base.specs import parse_spec
 from onnxlint.probes.examples.synthesis import choose_sizes, integer_range, tensors_for
 

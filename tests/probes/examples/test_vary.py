@@ -12,7 +12,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.base.records import EXPORTERS, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import EXPORTERS
 from onnxlint.probes.examples.examples import ProbeFailure
 from onnxlint.probes.examples.value_domains import Mode
 from onnxlint.probes.examples.vary import Variation, size_changes, telling, variations

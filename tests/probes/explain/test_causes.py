@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import EXPORTERS, Cause, Evidence, Fault, Outcome, Probe
+from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import EXPORTERS, Cause, Evidence, Fault, Outcome
 from onnxlint.probes.process.worker import run_probe
 
 pytestmark = pytest.mark.slow

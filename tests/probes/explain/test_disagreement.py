@@ -11,7 +11,8 @@ import pytest
 from onnx import TensorProto, helper
 from probing import hazard, probed
 
-from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Fault, ProbeResult, Sides, from_json, to_json
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Fault, Sides, from_json, to_json
 from onnxlint.probes.confirm.engines import ORT, OpenVino, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.explain import disagreement as module

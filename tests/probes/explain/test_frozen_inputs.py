@@ -9,7 +9,8 @@ import pytest
 from probing import BATCH, FOLDER, hazard, lines, named, outcomes, probed
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import SYNTHESISED, Cause, Outcome, ProbeResult, Severity, VerdictKind
+from onnxlint.base.probe_records import SYNTHESISED, ProbeResult
+from onnxlint.base.records import Cause, Outcome, Severity, VerdictKind
 from onnxlint.probes.process.worker import run_probe
 from onnxlint.verdicts import join
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from probing import FOLDER, lines, unknown
 
-from onnxlint.base.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, Way, from_json, to_json
+from onnxlint.base.probe_records import Probe, ProbeResult, Way
+from onnxlint.base.records import ModelReport, ModelStatus, Outcome, from_json, to_json
 from onnxlint.base.specs import format_spec, parse_spec
 from onnxlint.config.settings import load_settings
 from onnxlint.probes.common import stages

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from probing import unknown
 
-from onnxlint.base.records import DECLARED, SYNTHESISED, Assumed, ModelStatus, Outcome, ProbeResult
+from onnxlint.base.probe_records import DECLARED, SYNTHESISED, ProbeResult
+from onnxlint.base.records import Assumed, ModelStatus, Outcome
 from onnxlint.base.specs import format_spec
 from onnxlint.config.settings import load_settings
 from onnxlint.flow.state.candidates import Candidate

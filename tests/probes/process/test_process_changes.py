@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import ModelStatus, Probe, ProbeResult
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import ModelStatus
 from onnxlint.probes.schedule.pool import ProbePool
 
 MODEL = """

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from probing import hazard, lines, named, outcomes
 
-from onnxlint.base.records import Cause, ModelStatus, ProbeResult, from_json, to_json
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import Cause, ModelStatus, from_json, to_json
 from onnxlint.probes.process.worker import run_probe
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,8 @@ import torch
 from probing import hazard, lines
 from torch.onnx._internal.exporter import _capture_strategies
 
-from onnxlint.base.records import GraphDiff, Location, ProbeResult, from_json, to_json
+from onnxlint.base.probe_records import ProbeResult
+from onnxlint.base.records import GraphDiff, Location, from_json, to_json
 from onnxlint.probes.exporters import Capture, Example, Export, dynamo
 from onnxlint.probes.exporters.graph import canonical_fx
 from onnxlint.probes.observe.eager import Eager, explore, prepare

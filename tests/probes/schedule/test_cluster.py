@@ -15,7 +15,8 @@ import psutil
 import pytest
 from faulty import inhabitants
 
-from onnxlint.base.records import ExporterResult, ModelStatus, Outcome, Probe, ProbeResult, Report
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import ExporterResult, ModelStatus, Outcome, Report
 from onnxlint.config.settings import Settings, load_settings
 from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.run.pipeline import run_check

@@ -11,17 +11,8 @@ from pathlib import Path
 import pytest
 
 from onnxlint.base.cache import Store
-from onnxlint.base.records import (
-    EXPORTERS,
-    Cause,
-    Diagnostic,
-    Evidence,
-    Location,
-    ModelStatus,
-    Outcome,
-    Probe,
-    ProbeResult,
-)
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import EXPORTERS, Cause, Diagnostic, Evidence, Location, ModelStatus, Outcome
 from onnxlint.probes.schedule.pool import ProbePool, environment
 from onnxlint.probes.schedule.probe_cache import KIND, Answers
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from probing import FOLDER
 
-from onnxlint.base.records import Cause, Outcome, Probe, ProbeResult
+from onnxlint.base.probe_records import Probe, ProbeResult
+from onnxlint.base.records import Cause, Outcome
 from onnxlint.probes.observe.decisions import decide
 from onnxlint.probes.observe.eager import Eager, explore, prepare
 from onnxlint.probes.process.worker import run_probe

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from probing import hazard, lines, named, outcomes
 
-from onnxlint.base.records import ProbeResult
+from onnxlint.base.probe_records import ProbeResult
 from onnxlint.probes.process.worker import run_probe
 
 pytestmark = pytest.mark.slow
