@@ -16,26 +16,24 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import hashlib
 import os
 import secrets
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
+from onnxlint.base.interrupts import deferred
 
 _PREFIX = ".onnxlint-"
 _NEW = "new"  # in the place of the first digest: no file of the user has ever been under this name
 _EXCHANGE = 2  # RENAME_EXCHANGE
 _ROUNDS = 1000
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_HELD = frozenset(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _State = tuple[int, bytes]  # inode and content of a file
 
@@ -71,7 +69,7 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
         inside = os.fstat(new).st_ino, data
         root = os.open("/", os.O_RDONLY)
         stack.callback(os.close, root)
-        stack.enter_context(_signals_held())
+        stack.enter_context(deferred())  # for the moment in which a file has a name that it must not keep
         if nameless:
             named = os.path.join(folder, f"{_PREFIX}{key}-{_digest(data)}-{secrets.token_hex(4)}")
             stack.callback(_remove, named)
@@ -101,9 +99,6 @@ def _remove_leftover(path: str, before: str, after: str = "") -> None:
 @contextlib.contextmanager
 def _locked(folder: str | Path, *, shared: bool = False) -> Iterator[None]:
     """Keep those who remove leftovers out of a folder, or be one. The lock ends with the process. Raises OSError."""
-    if sys.platform == "win32":
-        yield
-        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -182,13 +177,8 @@ def _exchanged(named: str, target: str, old: _Old, inside: _State) -> bool:
     raise _changed()
 
 
-@cache
-def _renameat2() -> Callable[..., int] | None:
-    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-
-
 def _rename_exchange(one: str, other: str) -> bool:
-    rename = _renameat2()
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
     if rename(-100, os.fsencode(one), -100, os.fsencode(other), ctypes.c_uint(_EXCHANGE)) == 0:  # AT_FDCWD
@@ -209,24 +199,23 @@ def _state(path: str) -> _State:
             raise
         return inode, b""
     with open(handle, "rb") as file:
-        told = os.fstat(handle)
-        return told.st_ino, file.read() if stat.S_ISREG(told.st_mode) else b""
+        status = os.fstat(handle)
+        return status.st_ino, file.read() if stat.S_ISREG(status.st_mode) else b""
 
 
 def _keep_attributes(target: str, new: int) -> None:
     try:
-        told = os.stat(target)
+        old = os.stat(target)
     except FileNotFoundError:
         return
-    mode = stat.S_IMODE(told.st_mode)
-    if hasattr(os, "fchown"):
-        try:
-            mine = os.fstat(new)
-            if (mine.st_uid, mine.st_gid) != (told.st_uid, told.st_gid):
-                os.fchown(new, told.st_uid, told.st_gid)
-        except PermissionError:
-            mode &= 0o1777
-        os.fchmod(new, mode)
+    mode = stat.S_IMODE(old.st_mode)
+    try:
+        mine = os.fstat(new)
+        if (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid):
+            os.fchown(new, old.st_uid, old.st_gid)
+    except PermissionError:
+        mode &= 0o1777
+    os.fchmod(new, mode)
     if sys.platform == "linux":
         for name in os.listxattr(target):
             with contextlib.suppress(OSError):  # some are for the system to set
@@ -240,16 +229,3 @@ def _remove(named: str) -> None:
 
 def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=8).hexdigest()
-
-
-@contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Let the signals that end a process wait for the moment in which a file has a name that it must not keep."""
-    if sys.platform == "win32":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -65,6 +65,16 @@ def noted() -> Iterator[list[int]]:
 
 
 @contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Meanwhile the signals that end the run wait."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Meanwhile the signals that end the run go to a handler; what is ignored stays so."""
     heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

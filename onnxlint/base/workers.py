@@ -53,11 +53,8 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
         ) as pool:
             try:
                 # Held back until the processes are there and know what to do with it: they are forked on submission.
-                held = signal.pthread_sigmask(signal.SIG_BLOCK, interrupts.SIGNALS)
-                try:
+                with interrupts.deferred():
                     tasks = {pool.submit(_call, number): number for number in numbers}
-                finally:
-                    signal.pthread_sigmask(signal.SIG_SETMASK, held)
                 for done in as_completed(tasks):
                     yield tasks[done], done.result()
             except BrokenProcessPool:

@@ -143,9 +143,8 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
     """Check `dynamic` and `sizes` against the declared inputs."""
     problems = node.problems
     before = len(problems.found)
-    specs = None if isinstance(model.inputs, str) or model.inputs is None else model.inputs
-    for parameter, axes in model.dynamic.items() if specs is not None else ():
-        assert specs is not None
+    specs = model.inputs if isinstance(model.inputs, Mapping) else {}
+    for parameter, axes in model.dynamic.items() if specs else ():
         at = (*node.at, "dynamic", parameter)
         if parameter not in specs:
             problems.add(f"`{parameter}` is no input of this model{did_you_mean(parameter, specs)}", at)
@@ -154,13 +153,12 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
         for axis in axes:
             if not -rank <= axis < rank:
                 problems.add(f"axis {axis} is outside `{parameter}`, which has {rank} axes", (*at, str(axis)))
-    for parameter in model.ranges if specs is not None else ():
-        assert specs is not None
+    for parameter in model.ranges if specs else ():
         if parameter not in specs and not any(label.startswith(f"{parameter}.") for label in specs):
             hint = did_you_mean(parameter, specs)
             problems.add(f"`{parameter}` is no input of this model{hint}", (*node.at, "ranges", parameter))
     names = {name for axes in model.dynamic.values() for name in axes.values()}
-    names |= {dim.name for tensor in (specs or {}).values() for dim in tensor.dims if dim.name is not None}
+    names |= {dim.name for tensor in specs.values() for dim in tensor.dims if dim.name is not None}
     for name in model.sizes:
         if name not in names:
             hint = did_you_mean(name, sorted(names)) if names else "; this model has no dynamic dim"

@@ -121,34 +121,24 @@ class _Scan:
     def value(self, key: Key) -> None:
         """Read the value of `key`."""
         if self.text == "[":
-            self.array(key)
+            for index, _ in enumerate(self.members("]")):
+                self.lines.setdefault((*key, index), self.line)
+                self.value((*key, index))
         elif self.text == "{":
-            self.inline_table(key)
+            for _ in self.members("}"):
+                self.pair(key)
         else:  # a scalar: one string, or words and dots up to the end of the value
             while self.kind in ("word", "string") or self.text == ".":
                 self.advance()
 
-    def array(self, key: Key) -> None:
-        """Read `[a, b]`, which may span lines."""
+    def members(self, end: str) -> Iterator[None]:
+        """Stop at each member of `[a, b]` or `{ a = 1 }`, which may span lines; whoever is there reads it."""
         self.advance()
-        index = 0
-        while self.text != "]":
+        while self.text != end:
             if self.kind == "newline" or self.text == ",":
                 self.advance()
-                continue
-            self.lines.setdefault((*key, index), self.line)
-            self.value((*key, index))
-            index += 1
-        self.advance()
-
-    def inline_table(self, key: Key) -> None:
-        """Read `{ a = 1 }`."""
-        self.advance()
-        while self.text != "}":
-            if self.kind == "newline" or self.text == ",":
-                self.advance()
-                continue
-            self.pair(key)
+            else:
+                yield
         self.advance()
 
 

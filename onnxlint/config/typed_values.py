@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from onnxlint.base.probe_records import TensorSpec
 from onnxlint.base.records import Diagnostic
@@ -128,12 +128,20 @@ def read_table(node: Node, converters: Mapping[str, Converter[Any]]) -> dict[str
     return read
 
 
+def _fitting(node: Node, fits: bool, what: str) -> Any:
+    """The value of a node if it fits; else None, and the mistake is noted."""
+    if not fits:
+        node.expected(what)
+    return node.value if fits else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def text(node: Node) -> str | None:
     """Read a string that is not empty."""
-    if isinstance(node.value, str) and node.value:
-        return node.value
-    node.expected("a string")
-    return None
+    return cast(str | None, _fitting(node, isinstance(node.value, str) and node.value != "", "a string"))
 
 
 def texts(node: Node) -> tuple[str, ...] | None:
@@ -146,10 +154,7 @@ def texts(node: Node) -> tuple[str, ...] | None:
 
 def truth(node: Node) -> bool | None:
     """Read `true` or `false`."""
-    if isinstance(node.value, bool):
-        return node.value
-    node.expected("`true` or `false`")
-    return None
+    return cast(bool | None, _fitting(node, isinstance(node.value, bool), "`true` or `false`"))
 
 
 def release(node: Node) -> str | None:
@@ -165,42 +170,30 @@ def whole_number(least: int) -> Converter[int]:
     """Make a reader of whole numbers from `least`."""
 
     def read(node: Node) -> int | None:
-        if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= least:
-            return node.value
-        node.expected(f"a whole number from {least}")
-        return None
+        fits = isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= least
+        return cast(int | None, _fitting(node, fits, f"a whole number from {least}"))
 
     return read
 
 
-def _number(node: Node, what: str, zero: bool) -> float | None:
-    value = node.value
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if number and (value > 0 or (zero and value == 0)):
-        return float(value)
-    node.expected(what)
-    return None
-
-
 def seconds(node: Node) -> float | None:
     """Read a positive number of seconds."""
-    return _number(node, "a positive number of seconds", zero=False)
+    value = _fitting(node, _is_number(node.value) and node.value > 0, "a positive number of seconds")
+    return value if value is None else float(value)
 
 
 def allowance(node: Node) -> float | None:
     """Read a tolerance: a number from 0."""
-    return _number(node, "a number from 0", zero=True)
+    value = _fitting(node, _is_number(node.value) and node.value >= 0, "a number from 0")
+    return value if value is None else float(value)
 
 
 def interval(node: Node) -> tuple[float, float] | None:
     """Read the least and the greatest value of an input: `[0, 1]`."""
     value = node.value
-    if isinstance(value, list) and len(value) == 2:
-        plain = all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value)
-        if plain and value[0] <= value[1]:
-            return float(value[0]), float(value[1])
-    node.expected("the least and the greatest value, such as `[0, 1]`,")
-    return None
+    fits = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1]
+    value = _fitting(node, fits, "the least and the greatest value, such as `[0, 1]`,")
+    return value if value is None else (float(value[0]), float(value[1]))
 
 
 def parse_memory(value: str) -> int:
@@ -218,11 +211,9 @@ def memory(node: Node) -> int | None:
     """Read an amount of memory in bytes."""
     if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value > 0:
         return node.value
-    if not isinstance(node.value, str):
-        node.expected("a size such as `4GiB` or a number of bytes")
-        return None
+    value = _fitting(node, isinstance(node.value, str), "a size such as `4GiB` or a number of bytes")
     try:
-        return parse_memory(node.value)
+        return None if value is None else parse_memory(value)
     except ValueError as error:
         node.fail(str(error))
         return None
@@ -232,13 +223,10 @@ def one_of(*options: str) -> Converter[str]:
     """Make a reader of one of the given words."""
 
     def read(node: Node) -> str | None:
-        if node.value in options and isinstance(node.value, str):
-            return node.value
-        if isinstance(node.value, str):
-            node.fail(f"`{node.value}` is unknown{did_you_mean(node.value, options)}")
-        else:
-            node.expected(f"one of {', '.join(options)}")
-        return None
+        value = _fitting(node, isinstance(node.value, str), f"one of {', '.join(options)}")
+        if value is not None and value not in options:
+            node.fail(f"`{value}` is unknown{did_you_mean(value, options)}")
+        return value if value in options else None
 
     return read
 
@@ -296,15 +284,12 @@ def spec(node: Node) -> TensorSpec | None:
 
 def plain(node: Node) -> Any:
     """Read a value that Python has too: text, number, truth, or a list or table of these."""
-    kinds = (str, bool, int, float)
     if isinstance(node.value, list):
         return [plain(child) for child in node.elements("a list")]
     if isinstance(node.value, dict):
         return table_of(plain)(node)
-    if not isinstance(node.value, kinds):
-        node.expected("text, a number, true, false, or a list or table of these,")
-        return None
-    return node.value
+    fits = isinstance(node.value, (str, int, float))
+    return _fitting(node, fits, "text, a number, true, false, or a list or table of these,")
 
 
 def axis_names(node: Node) -> dict[int, str] | None:
@@ -354,8 +339,4 @@ def _shown(value: Any) -> str:
         return f"`{str(value).lower()}`"
     if isinstance(value, str):
         return f'`"{value}"`' if value else "an empty string"
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "a list"
-    return f"`{value}`"
+    return "a table" if isinstance(value, dict) else "a list" if isinstance(value, list) else f"`{value}`"
