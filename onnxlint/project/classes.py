@@ -37,6 +37,7 @@ MODULE_ROOTS = frozenset(
 )
 
 MOST = 200  # bases of a class that are looked at
+STARS = 500  # star imports of a module that are asked one by one, each name noted as read
 FIRST = 2  # the line of its tree that a function starts on: below the `if 1:` that an indented one needs
 
 
@@ -66,18 +67,12 @@ class FunctionUnit:
         outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition, shift)
         self._noted = f"text:{qualname}" if self._node is None else ""
         self.key: Hashable = id(self)
-        self.shift = shift
-        if self._node is None:
-            self.shift = outline.first - FIRST
-        else:  # the unit is made anew wherever the function around it runs
+        self.shift = shift if self._node is not None else outline.first - FIRST
+        if self._node is not None:  # the unit is made anew wherever the function around it runs
             self.key = module.path, outline.line, self._node.col_offset
-        self.module = module
-        self.qualname = qualname
-        self.cls = cls
+        self.module, self.qualname, self.cls = module, qualname, cls
         self.decorators = outline.decorators
-        self.first = outline.first
-        self.line = outline.line
-        self.last = outline.last
+        self.first, self.line, self.last = outline.first, outline.line, outline.last
 
     def __repr__(self) -> str:
         return f"<function {self.module.name}.{self.qualname}>"
@@ -113,8 +108,6 @@ class FunctionUnit:
 
     def has_decorator(self, *names: str) -> bool:
         """True when a decorator's dotted name ends with one of `names`."""
-        if not self.decorators:
-            return False
         return any(d == n or d.endswith("." + n) for d in self.decorators for n in names)
 
 
@@ -225,9 +218,8 @@ class ClassInfo:
 
     def written_outside_init(self) -> frozenset[str]:
         """Names of attributes that methods other than `__init__` assign, in this class or a base."""
-        order = self.mro()
-        if self._later_writes is None:
-            self._later_writes = frozenset(name for c in order for name in c._outline.late)
+        order = self.mro()  # which drops what was collected from other bases
+        self._later_writes = self._later_writes or frozenset(name for c in order for name in c._outline.late)
         return self._later_writes
 
 
@@ -259,9 +251,6 @@ class Attributes(Mapping[str, ast.expr]):
 
     def __len__(self) -> int:
         return len(self._outlines)
-
-
-STARS = 500  # star imports of a module that are asked one by one, each name noted as read
 
 
 class ModuleInfo:
@@ -361,10 +350,9 @@ class ModuleInfo:
 
     def statement(self, outline: ValueOutline) -> ast.Assign | ast.AnnAssign:
         """The tree of an assignment, with the lines and columns of the file."""
+        at = outline.first, outline.column  # several may stand on one line
         for node in nodes_of(self.source, outline.first, outline.last):
-            if not isinstance(node, (ast.Assign, ast.AnnAssign)):
-                continue
-            if (node.lineno, node.col_offset) == (outline.first, outline.column):  # several may stand on one line
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and (node.lineno, node.col_offset) == at:
                 return node
         raise AssertionError(f"{self.path}:{outline.first}: no assignment")
 

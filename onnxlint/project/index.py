@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project, module_name
-from onnxlint.project.outline import ModuleOutline, full_name, outline_of
+from onnxlint.project.outline import ClassOutline, FunctionOutline, ModuleOutline, full_name, outline_of
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"
@@ -22,16 +22,6 @@ CHUNK = 1_000_000  # characters that a process parses at a time
 WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
 
 _encoder = msgspec.msgpack.Encoder()
-
-
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """What parsing a file gave: its outline, or what is wrong with it."""
-
-    outline: bytes = b""
-    fault: Diagnostic | None = None
-
-
 _outlines = msgspec.msgpack.Decoder(ModuleOutline)
 
 
@@ -49,8 +39,8 @@ class Index:
         self.digests: dict[Path, bytes] = {}
         self.faulty: dict[Path, Diagnostic] = {}
         self._project = Project(self.load, self._outline)
-        self._held: dict[Path, bytes] = {}
-        self._told: dict[str, bytes] = {}
+        self._encoded: dict[Path, bytes] = {}
+        self._by_text: dict[str, bytes] = {}
         self._store = store
         self._overlay = overlay
         self._processes = processes
@@ -70,31 +60,31 @@ class Index:
         if self._indexed:
             return self._project
         self._indexed = True
-        found = self._add(self.own)
+        added = self._add(self.own)
         plain = {module_name(path)[0]: path for path in self.asked if path in self.digests and path not in self.sources}
-        while found and plain:  # what those of interest import, and what that imports
-            wanted = dict.fromkeys(plain.pop(name) for info in found for name in _imported(info) if name in plain)
-            found = self._add([path for path in wanted if self._read(path, only_torch=False) is not None])
+        while added and plain:  # what those of interest import, and what that imports
+            wanted = dict.fromkeys(plain.pop(name) for info in added for name in _imported(info) if name in plain)
+            added = self._add([path for path in wanted if self._read(path, only_torch=False) is not None])
         return self._project
 
     def _add(self, paths: Sequence[Path]) -> list[ModuleInfo]:
         """Index files; of those that do not parse, the ones of interest are noted as faulty."""
-        known = {path: self._store.get(KIND, self.digests[path]) for path in paths}
-        missing = [self.sources[path] for path, outline in known.items() if outline is None]
+        outlines = {path: self._store.get(KIND, self.digests[path]) for path in paths}
+        missing = [self.sources[path] for path, outline in outlines.items() if outline is None]
         own = frozenset(self.own)
         for source, parsed in zip(missing, self._parse(missing), strict=True):
-            if parsed.fault is None:
-                known[source.path] = parsed.outline
-                self._store.put(KIND, self.digests[source.path], parsed.outline)
+            if isinstance(parsed, bytes):
+                outlines[source.path] = parsed
+                self._store.put(KIND, self.digests[source.path], parsed)
             elif source.path in own:
-                self.faulty[source.path] = parsed.fault
-        self._held |= {path: outline for path, outline in known.items() if outline is not None}
-        return [self._project.add(self.sources[path]) for path in paths if path in self._held]
+                self.faulty[source.path] = parsed
+        self._encoded |= {path: outline for path, outline in outlines.items() if outline is not None}
+        return [self._project.add(self.sources[path]) for path in paths if path in self._encoded]
 
     def files(self) -> dict[str, SourceFile]:
         """Every file of interest that parses, by the path that findings name."""
-        found = (self.sources[path] for path in self.own if path not in self.faulty)
-        return {source.display: source for source in found}
+        sources = (self.sources[path] for path in self.own if path not in self.faulty)
+        return {source.display: source for source in sources}
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -110,11 +100,11 @@ class Index:
 
     def hash_of(self, path: str) -> bytes:
         """The same for a path as text, looked at once."""
-        if path not in self._told:
-            self._told[path] = self.digest_of(Path(path))
-        return self._told[path]
+        if path not in self._by_text:
+            self._by_text[path] = self.digest_of(Path(path))
+        return self._by_text[path]
 
-    def _parse(self, missing: Sequence[SourceFile]) -> list[_Parsed]:
+    def _parse(self, missing: Sequence[SourceFile]) -> list[bytes | Diagnostic]:
         chunks: list[list[SourceFile]] = []
         size = CHUNK
         for source in missing:
@@ -125,7 +115,7 @@ class Index:
             size += len(source.text)
         worth = sum(len(s.text) for s in missing) >= WORTH_PROCESSES
 
-        def work(number: int) -> list[_Parsed]:
+        def work(number: int) -> list[bytes | Diagnostic]:
             return [_parse_one(source) for source in chunks[number]]
 
         results = dict(workers.run(work, range(len(chunks)), self._processes if worth else 1))
@@ -137,37 +127,31 @@ class Index:
         source = self.sources.get(path) or self._read(path, only_torch=False)
         if source is None or path in self.faulty:
             return None
-        if path not in self._held:
-            kept = self._store.get(KIND, self.digests[path])
-            parsed = _parse_one(source) if kept is None else _Parsed(kept)
-            if parsed.fault is not None:
-                self.faulty[path] = parsed.fault
+        if path not in self._encoded:
+            cached = self._store.get(KIND, self.digests[path])
+            outline = _parse_one(source) if cached is None else cached
+            if isinstance(outline, Diagnostic):
+                self.faulty[path] = outline
                 return None
-            self._held[path] = parsed.outline
-            if kept is None:
-                self._store.put(KIND, self.digests[path], parsed.outline)
+            self._encoded[path] = outline
+            if cached is None:
+                self._store.put(KIND, self.digests[path], outline)
         return source
 
     def _outline(self, source: SourceFile) -> ModuleOutline:
         """What a file defines, as it was kept."""
-        held = self._held.get(source.path)
-        return _decoded(held, source) if held is not None else outline_of(source.tree, source.text, source.lines)
+        encoded = self._encoded.get(source.path)
+        return _decoded(encoded, source) if encoded is not None else outline_of(source.tree, source.text, source.lines)
 
     def _read(self, path: Path, only_torch: bool) -> SourceFile | None:
         if path in self.faulty:
             return None
-        data = self._overlay.get(path)
-        given = data is not None
-        if data is None:
-            found = read_bytes(path)
-            if isinstance(found, Diagnostic):
-                self.faulty[path] = found
+        data = self._overlay[path] if path in self._overlay else read_bytes(path)
+        if isinstance(data, bytes):
+            self.digests[path] = digest(data)
+            if only_torch and path not in self._overlay and b"torch" not in data and _is_text(data):
                 return None
-            data = found
-        self.digests[path] = digest(data)
-        if only_torch and not given and b"torch" not in data and _is_text(data):
-            return None
-        source = decode_source(path, data, display_path(path))
+        source = decode_source(path, data, display_path(path)) if isinstance(data, bytes) else data
         if isinstance(source, Diagnostic):
             self.faulty[path] = source
             return None
@@ -177,34 +161,32 @@ class Index:
 
 def _imported(info: ModuleInfo) -> Iterator[str]:
     """Dotted names of what may be modules that a module imports, with the packages around them."""
-    for found in info.outline.imports:
-        name = full_name(found, info.name, info.is_package)
+    for item in info.outline.imports:
+        name = full_name(item, info.name, info.is_package)
         while name:
             yield name
             name = name.rpartition(".")[0]
 
 
-def _parse_one(source: SourceFile) -> _Parsed:
-    fault = syntax_fault(source)
-    if fault is not None:
-        return _Parsed(fault=fault)
-    return _Parsed(_encoder.encode(outline_of(source.tree, source.text, source.lines)))
+def _parse_one(source: SourceFile) -> bytes | Diagnostic:
+    return syntax_fault(source) or _encoder.encode(outline_of(source.tree, source.text, source.lines))
 
 
 def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:
     """An outline as it was kept; made again where that cannot be read, or tells of lines that the file has not."""
-    try:
-        found = _outlines.decode(outline)
-    except (msgspec.MsgspecError, RecursionError):
-        return outline_of(source.tree, source.text, source.lines)
-    lines = source.length
-    spans = [(c.first, c.line, c.last) for c in found.classes]
-    spans += [(f.first, f.line, f.last) for f in found.functions]
-    spans += [(m.first, m.line, m.last) for c in found.classes for m in c.methods]
-    spans += [(v.first, v.first, v.last) for v in found.values.values()]
-    spans += [(v.first, v.first, v.last) for c in found.classes for v in c.attributes.values()]
-    if all(1 <= first <= line <= last <= lines for first, line, last in spans):
-        return found
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+        cached = _outlines.decode(outline)
+        lines = source.length
+        definitions: tuple[ClassOutline | FunctionOutline, ...] = (
+            *cached.classes,
+            *cached.functions,
+            *(m for c in cached.classes for m in c.methods),
+        )
+        spans = [(d.first, d.line, d.last) for d in definitions]
+        values = (*cached.values.values(), *(v for c in cached.classes for v in c.attributes.values()))
+        spans += [(v.first, v.first, v.last) for v in values]
+        if all(1 <= first <= line <= last <= lines for first, line, last in spans):
+            return cached
     return outline_of(source.tree, source.text, source.lines)
 
 
