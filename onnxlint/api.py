@@ -235,7 +235,11 @@ def check_model(
         (scope,), unkept = with_writable_repro_dir((asked,))
         unkept = tuple(replace(notice, level="warning") for notice in unkept)  # the model is not to blame
         report = run_check(
-            (), scope.settings, found=scope.found, overlay=texts, captured=Captured((snapshot,), reached_only=True)
+            (),
+            scope.settings,
+            discovery=scope.discovery,
+            overlay=texts,
+            captured=Captured((snapshot,), reached_only=True),
         )
     finally:
         snapshot.close()

@@ -29,12 +29,12 @@ _MARK = re.compile(r"#\s*(expect|dynamic|ok|todo):\s*(ONX[A-Z]*\d{3}(?:\s*,\s*ON
 
 def marks(source: str, kind: str = "expect") -> set[tuple[str, int]]:
     """The (code, line) pairs that comments of this `kind` (`expect`, `dynamic`, `ok`) promise in a file."""
-    found = set()
+    promised = set()
     for number, line in enumerate(source.splitlines(), start=1):
         for label, codes in _MARK.findall(line):
             if label == kind:
-                found |= {(code.strip(), number) for code in codes.split(",")}
-    return found
+                promised |= {(code.strip(), number) for code in codes.split(",")}
+    return promised
 
 
 def mistakes(code: str) -> list[str]:

@@ -166,8 +166,8 @@ def _entries(folder: Path) -> Iterable[tuple[float, int, Path]]:
                     with contextlib.suppress(OSError):
                         for entry in os.scandir(shelf):
                             if entry.is_file(follow_symlinks=False):
-                                told = entry.stat(follow_symlinks=False)
-                                yield told.st_mtime, told.st_size, Path(entry.path)
+                                status = entry.stat(follow_symlinks=False)
+                                yield status.st_mtime, status.st_size, Path(entry.path)
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -47,8 +47,8 @@ class Lines:
 
 def newline_of(text: str) -> str:
     """How the text ends its lines: as its first line does."""
-    found = _NEWLINE.search(text)
-    return found[0] if found else "\n"
+    match = _NEWLINE.search(text)
+    return match[0] if match else "\n"
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -67,10 +67,10 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 def written_lines(edits: Sequence[Edit]) -> list[tuple[int, int]]:
     """First and last line of what each edit of one file writes, in the text after all of them."""
-    found: dict[tuple[tuple[int, int], tuple[int, int], str], tuple[int, int]] = {}
+    places: dict[tuple[tuple[int, int], tuple[int, int], str], tuple[int, int]] = {}
     shift = 0
     for start, end, text in sorted({(e.start, e.end, e.text) for e in edits}):
         first = start[0] + shift
-        found[start, end, text] = first, first + text.rstrip("\n").count("\n")
+        places[start, end, text] = first, first + text.rstrip("\n").count("\n")
         shift += text.count("\n") - (end[0] - start[0])
-    return [found[e.start, e.end, e.text] for e in edits]
+    return [places[e.start, e.end, e.text] for e in edits]

@@ -50,12 +50,12 @@ def read_bytes(path: str | os.PathLike[str], limit: int, follow: bool = True) ->
     return data
 
 
-def _size(told: os.stat_result, limit: int) -> int:
-    if not stat.S_ISREG(told.st_mode):
-        raise NotAFile(errno.EINVAL, f"it is no file but {kind(told.st_mode)}")
-    if told.st_size > limit:
-        raise TooLong(errno.EFBIG, _length(told.st_size, limit))
-    return told.st_size
+def _size(status: os.stat_result, limit: int) -> int:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAFile(errno.EINVAL, f"it is no file but {kind(status.st_mode)}")
+    if status.st_size > limit:
+        raise TooLong(errno.EFBIG, _length(status.st_size, limit))
+    return status.st_size
 
 
 def _length(size: int, limit: int) -> str:

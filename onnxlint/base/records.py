@@ -263,8 +263,8 @@ def text_of(error: BaseException | None) -> str:
 
 def described(error: BaseException) -> str:
     """An error in few words."""
-    told = " ".join(text_of(error).split())
-    return f"{type(error).__name__}: {told if len(told) <= 200 else f'{told[:200]}...'}"
+    text = " ".join(text_of(error).split())
+    return f"{type(error).__name__}: {text if len(text) <= 200 else f'{text[:200]}...'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,9 +367,9 @@ class ModelReport:
 class Report:
     """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used.
 
-    `fixed` counts what `--fix` mended, by code; `known` what was found and is in the baseline. `unchanged` counts the
-    models of which an earlier run knew all; `interrupted` tells that this one was ended before it was done. `captured`:
-    its models are live objects, and what was checked is not what `onnxlint check` is given.
+    `fixed` counts what `--fix` mended, by code; `in_baseline` the findings that the baseline allows; `unchanged` the
+    models of which an earlier run knew all. `interrupted`: it was ended before it was done. `captured`: its models are
+    live objects, and what was checked is not what `onnxlint check` checks.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -379,7 +379,7 @@ class Report:
     tool: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     fixed: Mapping[str, int] = field(default_factory=dict)
-    known: int = 0
+    in_baseline: int = 0
     unchanged: int = 0
     interrupted: bool = False
     captured: bool = False

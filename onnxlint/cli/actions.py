@@ -55,7 +55,7 @@ def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, 
 def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: bool, roots: Sequence[Path] = ()) -> int:
     """Write a comment for every finding that would be shown in the files at `roots`, and return the exit code."""
     code = tell_errors(report.diagnostics)
-    ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
+    ours = {os.path.realpath(file) for scope in scopes for file in scope.discovery.files}
     by_path: dict[str, list[Finding]] = {}
     for finding in report.findings:
         if finding.code != UNUSED and (show_all or not hidden(finding)):

@@ -49,12 +49,12 @@ def run(
             progress=progress,
             base=base,
             roots=None if asked["diff"] else asked.paths,
-            given=stdin,
+            buffers=stdin,
         )
         if asked["diff"] or stdin:
             faults, interrupted = dict[str, str](), False
         else:
-            remove_leftovers({file.parent for scope in scopes for file in scope.found.files})
+            remove_leftovers({file.parent for scope in scopes for file in scope.discovery.files})
             faults, interrupted = _write(done.changes)
         if faults:
             fixed = tuple(f for f in done.fixed if f.fix is None or not {e.path for e in f.fix.edits} & faults.keys())

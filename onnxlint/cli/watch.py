@@ -31,7 +31,7 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
     except ImportError as error:
         raise click.UsageError("--watch needs watchfiles; pip install 'onnxlint[watch]'") from error
 
-    included = {str(file) for scope in scopes for file in scope.found.files}
+    included = {str(file) for scope in scopes for file in scope.discovery.files}
     baselines = {str(scope.settings.baseline) for scope in scopes}
 
     def counts(change: watchfiles.Change, path: str) -> bool:
@@ -52,7 +52,7 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
 def watched_folders(scopes: Sequence[Scope]) -> list[Path]:
     """Return the fewest folders that hold every project and every file that is checked."""
     folders = {scope.settings.root.resolve() for scope in scopes}
-    folders |= {file.resolve().parent for scope in scopes for file in scope.found.files}
+    folders |= {file.resolve().parent for scope in scopes for file in scope.discovery.files}
     return sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
 
 

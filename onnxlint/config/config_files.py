@@ -39,14 +39,14 @@ def locate(start: Path, explicit: Path | None, isolated: bool) -> tuple[Path | N
     if explicit is not None:
         explicit = Path(os.path.abspath(explicit))
         table, problems = read_file(explicit)
-        if table is None and not problems.found:
+        if table is None and not problems.diagnostics:
             problems.add("there is no [tool.onnxlint] table in this file; add one, or name another file")
         return explicit, _chain(explicit, table or {}, problems)
     if isolated:
         return None, []
     for folder in (start.resolve(), *start.resolve().parents):
-        if (found := in_folder(folder)) is not None:
-            return found.file, _chain(*_parts(found))
+        if (layer := in_folder(folder)) is not None:
+            return layer.file, _chain(*_parts(layer))
     user = user_file()
     if not user.is_file():
         return None, []
@@ -60,7 +60,7 @@ def in_folder(folder: Path) -> Layer | None:
         candidate = folder / name
         if os.path.isfile(candidate):  # False in a folder that may not be entered, where `is_file` raises
             table, problems = read_file(candidate)
-            if table is not None or problems.found:
+            if table is not None or problems.diagnostics:
                 return Layer(table or {}, problems, candidate, folder)
     return None
 
@@ -105,14 +105,14 @@ def _chain(file: Path, table: Any, problems: Problems) -> list[Layer]:
             problems.add(f"`{named}` extends this file in turn; break the circle", ("extend",))
             break
         seen.add(os.path.realpath(other))
-        below, found = read_file(other)
-        if below is None and not found.found:
+        below, faults = read_file(other)
+        if below is None and not faults.diagnostics:
             problems.add(f"there is no [tool.onnxlint] table in `{named}`", ("extend",))
             break
         if not os.path.isfile(other):
             problems.add(f"there is no file `{named}`", ("extend",))
             break
-        file, table, problems = other, below or {}, found
+        file, table, problems = other, below or {}, faults
         layers.insert(0, Layer(table, problems, file, _folder(file)))
     return layers
 
@@ -164,10 +164,10 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
     except (ValueError, RecursionError) as error:
         # A broken pyproject.toml that never mentions onnxlint is other tools' business.
         if not pyproject or "onnxlint" in content:
-            found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
-            line = int(found[1]) if found and found[1] else len(content.splitlines()) or 1
-            where = f" at column {found[2]}" if found and found[2] else ""
-            reason = str(error)[: found.start()] if found else str(error)
+            match = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
+            line = int(match[1]) if match and match[1] else len(content.splitlines()) or 1
+            where = f" at column {match[2]}" if match and match[2] else ""
+            reason = str(error)[: match.start()] if match else str(error)
             problems.add(f"this is not valid TOML{where}: {reason}; nothing of this file is used", line=line)
         return None, problems
     prefix: Key = ("tool", "onnxlint") if pyproject else ()

@@ -81,10 +81,10 @@ _MODEL: Mapping[str, Converter[Any]] = {
 def _model(node: Node) -> ModelConfig | None:
     """Read one model; one whose factory or inputs are mistaken is left out, since its verdicts would mean nothing."""
     values = read_table(node, _MODEL)
-    given = node.value.keys() if isinstance(node.value, dict) else {"factory"}
-    if "factory" not in given:
+    keys = node.value.keys() if isinstance(node.value, dict) else {"factory"}
+    if "factory" not in keys:
         node.problems.add('`factory` is missing; add `factory = "module:callable"`', node.at)
-    if not ({"factory"} | (given & {"inputs", "dynamic"})) <= values.keys():
+    if not ({"factory"} | (keys & {"inputs", "dynamic"})) <= values.keys():
         return None
     model = ModelConfig(path=node.problems.path, line=node.problems.line(node.at) or 0, **values)
     return model if _dims_agree(model, node) else None
@@ -98,15 +98,15 @@ def _specs(node: Node) -> dict[str, TensorSpec] | None:
     if not node.value:
         node.fail("the table is empty; give one spec string for each parameter of forward")
         return None
-    found: dict[str, TensorSpec] = {}
+    specs: dict[str, TensorSpec] = {}
     for parameter, child in node.items():
         read = _leaves(child, parameter)
         if read is None:
             return None
-        found |= read
+        specs |= read
     seen: dict[str, tuple[str, int]] = {}
     agree = True
-    for parameter, tensor in found.items():
+    for parameter, tensor in specs.items():
         for dim in tensor.dims:
             if dim.name is None or dim.size is None:
                 continue
@@ -115,7 +115,7 @@ def _specs(node: Node) -> dict[str, TensorSpec] | None:
                 at = (*node.at, parameter.partition(".")[0])
                 node.problems.add(f"`{dim.name}` is {dim.size} here and {size} in `{other}`", at)
                 agree = False
-    return found if agree else None
+    return specs if agree else None
 
 
 def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
@@ -125,8 +125,8 @@ def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
     elif isinstance(node.value, dict):
         children = list(node.items())
     else:
-        found = spec(node)
-        return None if found is None else {label: found}
+        tensor = spec(node)
+        return None if tensor is None else {label: tensor}
     if not children:
         node.fail("it is empty; give one spec string for each tensor")
         return None
@@ -142,7 +142,7 @@ def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
 def _dims_agree(model: ModelConfig, node: Node) -> bool:
     """Check `dynamic` and `sizes` against the declared inputs."""
     problems = node.problems
-    before = len(problems.found)
+    before = len(problems.diagnostics)
     specs = model.inputs if isinstance(model.inputs, Mapping) else {}
     for parameter, axes in model.dynamic.items() if specs else ():
         at = (*node.at, "dynamic", parameter)
@@ -163,4 +163,4 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
         if name not in names:
             hint = did_you_mean(name, sorted(names)) if names else "; this model has no dynamic dim"
             problems.add(f"`{name}` is no dynamic dim of this model{hint}", (*node.at, "sizes", name))
-    return len(problems.found) == before
+    return len(problems.diagnostics) == before

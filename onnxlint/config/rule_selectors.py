@@ -87,9 +87,9 @@ _LOOK_ALIKES = str.maketrans("OQIL", "0011")
 def _nearest_code(selector: str, codes: Iterable[str]) -> str | None:
     """Return the code that is meant: with letters that look like digits, or the closest number of the family."""
     codes = list(codes)
-    known = re.match(r"ONX\d{3}", selector[:3] + selector[3:].translate(_LOOK_ALIKES))
-    if known and known[0] in codes:
-        return known[0]
+    match = re.match(r"ONX\d{3}", selector[:3] + selector[3:].translate(_LOOK_ALIKES))
+    if match and match[0] in codes:
+        return match[0]
     if not re.fullmatch(r"[A-Z]*\d{3}", selector):
         return None
     family = [code for code in codes if code[-3] == selector[-3]]

@@ -22,9 +22,9 @@ def parse_runtime(name: str) -> str:
         return word.lower()
     if word.lower() == "cpuexecutionprovider":
         return ONNX_RUNTIME
-    known = next((p for p in _PROVIDERS if p.lower() == word.lower()), None)
-    if known is not None or re.fullmatch(r"\w+ExecutionProvider", word):
-        return known or word
+    provider = next((p for p in _PROVIDERS if p.lower() == word.lower()), None)
+    if provider is not None or re.fullmatch(r"\w+ExecutionProvider", word):
+        return provider or word
     short = next((p for p in _PROVIDERS if word and p.lower().startswith(word.lower())), None)
     near = short or nearest(word, (ONNX_RUNTIME, OPENVINO, *_PROVIDERS))
     raise ValueError(f"`{name}` is no runtime; " + (f"did you mean `{near}`?" if near else f"valid: {VALID}"))
@@ -32,13 +32,13 @@ def parse_runtime(name: str) -> str:
 
 def runtimes(node: Node) -> tuple[str, ...] | None:
     """Read a list of runtimes that is not empty."""
-    found = []
+    names = []
     for child in node.elements("a list of runtimes"):
         name = text(child)
         try:
-            found += [parse_runtime(name)] if name is not None else []
+            names += [parse_runtime(name)] if name is not None else []
         except ValueError as error:
             child.fail(str(error))
     if node.value == []:
         node.fail(f"the list is empty; valid: {VALID}")
-    return tuple(dict.fromkeys(found)) or None
+    return tuple(dict.fromkeys(names)) or None

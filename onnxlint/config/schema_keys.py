@@ -37,20 +37,19 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
         return _selectors(node, rules)
 
     def globs(node: Node) -> tuple[Glob, ...] | None:
-        found = texts(node)
-        return None if found is None else tuple(Glob(p, root) for p, child in _each(node) if _is_glob(p, child))
+        return (
+            None if texts(node) is None else tuple(Glob(c.value, root) for c in node.elements() if _is_glob(c.value, c))
+        )
 
     def file_ignores(node: Node) -> tuple[FileIgnore, ...]:
         return tuple(_file_ignores(node, root, rules))
 
     def folders(node: Node) -> tuple[Path, ...] | None:
         names = texts(node)
-        if names is None:
-            return None
-        for name in names:
-            if not os.path.isdir(root / name):
-                node.fail(f"there is no folder `{name}` in {display_path(root)}")
-        return tuple(root / name for name in names if os.path.isdir(root / name))
+        missing = [name for name in names or () if not os.path.isdir(root / name)]
+        for name in missing:
+            node.fail(f"there is no folder `{name}` in {display_path(root)}")
+        return None if names is None else tuple(root / name for name in names if name not in missing)
 
     def file(node: Node) -> Path | None:
         name = text(node)
@@ -88,11 +87,9 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
     }
 
 
-def _each(node: Node) -> list[tuple[str, Node]]:
-    return [(child.value, child) for child in node.elements() if isinstance(child.value, str) and child.value]
-
-
-def _is_glob(pattern: str, node: Node) -> bool:
+def _is_glob(pattern: Any, node: Node) -> bool:
+    if not (isinstance(pattern, str) and pattern):
+        return False
     fault = fault_of(pattern)
     if fault is not None:
         node.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
@@ -110,14 +107,14 @@ def _selectors(node: Node, rules: Mapping[str, str] | None) -> tuple[str, ...] |
 def _file_ignores(node: Node, root: Path, rules: Mapping[str, str] | None) -> list[FileIgnore]:
     read = []
     for pattern, child in node.items():
-        found = _selectors(child, rules)
+        chosen = _selectors(child, rules)
         bare = pattern.removeprefix("!")
         fault = fault_of(bare) if bare else "it is empty"
         if fault is not None:
             child.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
-        elif found:
+        elif chosen:
             line = node.problems.line(child.at)
-            read.append(FileIgnore(pattern, root, found, node.problems.path, line))
+            read.append(FileIgnore(pattern, root, chosen, node.problems.path, line))
     return read
 
 

@@ -98,7 +98,7 @@ def load_settings(
         values = read_table(Node(layer.table, (), layer.problems), converters(layer.root or root, rules))
         if inherited:
             values.pop("models", None)  # they belong to the project that declares them
-        diagnostics += sorted(layer.problems.found, key=lambda found: found.line or 0)
+        diagnostics += sorted(layer.problems.diagnostics, key=lambda problem: problem.line or 0)
         settings = _put(settings, values, _places(layer), restart=number == 0)
     typed = dict(overrides or {})
     return _put(settings, typed, dict.fromkeys(typed, TYPED), typed=True), tuple(dict.fromkeys(diagnostics))

@@ -26,19 +26,19 @@ for _power, _letter in enumerate("kmgt", 1):
     _UNITS |= {_letter: 1024**_power, f"{_letter}ib": 1024**_power, f"{_letter}b": 1000**_power}
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, options: Iterable[str]) -> str | None:
     """Return the known spelling that is closest to `word`, or None if none is close."""
     if len(word) > _LONGEST:
         return None
-    spellings = {name.lower(): name for name in known}
+    spellings = {name.lower(): name for name in options}
     close = difflib.get_close_matches(word.lower().replace("_", "-"), spellings, 1, 0.6)
     close = close or difflib.get_close_matches(word.lower(), spellings, 1, 0.6)
     return spellings[close[0]] if close else None
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, valid: Iterable[str]) -> str:
     """Return the end of a message about an unknown word: the nearest valid spelling, or all of them."""
-    options = list(known)
+    options = list(valid)
     close = nearest(word, options)
     return f"; did you mean `{close}`?" if close else f"; valid: {', '.join(options)}"
 
@@ -54,7 +54,7 @@ class Problems:
     path: str
     lines: Mapping[Key, int] = field(default_factory=dict)
     prefix: Key = ()
-    found: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def line(self, at: Key) -> int | None:
         """Return the line of `at`, or of the nearest table around it that is written out."""
@@ -65,15 +65,15 @@ class Problems:
 
     def add(self, message: str, at: Key = (), line: int | None = None) -> None:
         """Note one mistake at the key `at`, or at a line of a file that could not be read. Raises TooManyError."""
-        if len(self.found) == MOST:
-            self.found.append(
+        if len(self.diagnostics) == MOST:
+            self.diagnostics.append(
                 Diagnostic("error", "there are more mistakes; mend these first: what follows is not used", self.path)
             )
-        if len(self.found) > MOST:
+        if len(self.diagnostics) > MOST:
             raise TooManyError
         name = ".".join(str(part) for part in at if isinstance(part, str))
-        told = f"{name}: {message}" if name else message
-        self.found.append(Diagnostic("error", _cut(told), self.path, line or self.line(at)))
+        text = f"{name}: {message}" if name else message
+        self.diagnostics.append(Diagnostic("error", _cut(text), self.path, line or self.line(at)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def texts(node: Node) -> tuple[str, ...] | None:
     if not isinstance(node.value, list):
         node.expected("a list of strings")
         return None
-    return tuple(found for child in node.elements() if (found := text(child)) is not None)
+    return tuple(value for child in node.elements() if (value := text(child)) is not None)
 
 
 def truth(node: Node) -> bool | None:
@@ -236,10 +236,10 @@ def some_of(*options: str) -> Converter[tuple[str, ...]]:
     one = one_of(*options)
 
     def read(node: Node) -> tuple[str, ...] | None:
-        found = [word for child in node.elements(f"a list of {', '.join(options)}") if (word := one(child)) is not None]
+        words = [word for child in node.elements(f"a list of {', '.join(options)}") if (word := one(child)) is not None]
         if node.value == []:
             node.fail(f"the list is empty; valid: {', '.join(options)}")
-        return tuple(dict.fromkeys(found)) or None
+        return tuple(dict.fromkeys(words)) or None
 
     return read
 
@@ -298,7 +298,7 @@ def axis_names(node: Node) -> dict[int, str] | None:
     A table with any mistake is None, since a probe with fewer dynamic axes than meant proves something else.
     """
     axes: dict[int, str] = {}
-    before = len(node.problems.found)
+    before = len(node.problems.diagnostics)
     for key, child in node.items():
         if not re.fullmatch(r"-?\d+", key):
             child.fail(f'an axis number is expected as the key, not `{key}`; write `{{ 0 = "batch" }}`')
@@ -308,30 +308,30 @@ def axis_names(node: Node) -> dict[int, str] | None:
             child.fail(f"`{name}` is no name for a dim: use letters, digits and `_`")
         elif name is not None:
             axes[int(key)] = name
-    return axes if len(node.problems.found) == before else None
+    return axes if len(node.problems.diagnostics) == before else None
 
 
 def sizes(node: Node) -> tuple[int, ...] | None:
     """Read the sizes to try for a dim: a list of whole numbers from 1."""
     one = whole_number(1)
-    found = tuple(size for child in node.elements("a list of sizes") if (size := one(child)) is not None)
+    numbers = tuple(size for child in node.elements("a list of sizes") if (size := one(child)) is not None)
     if node.value == []:
         node.fail("the list of sizes is empty")
-    return found or None
+    return numbers or None
 
 
 def table_of(one: Converter[T]) -> Converter[dict[str, T]]:
     """Make a reader of a table whose every value is read by `one`; None if any value is mistaken."""
 
     def read(node: Node) -> dict[str, T] | None:
-        found = {key: value for key, child in node.items() if (value := one(child)) is not None}
-        return found if isinstance(node.value, dict) and len(found) == len(node.value) else None
+        entries = {key: value for key, child in node.items() if (value := one(child)) is not None}
+        return entries if isinstance(node.value, dict) and len(entries) == len(node.value) else None
 
     return read
 
 
-def _cut(told: str) -> str:
-    return told if len(told) <= _TOLD else f"{told[: _TOLD // 2]} … {told[-_TOLD // 2 :]}"
+def _cut(message: str) -> str:
+    return message if len(message) <= _TOLD else f"{message[: _TOLD // 2]} … {message[-_TOLD // 2 :]}"
 
 
 def _shown(value: Any) -> str:

@@ -65,9 +65,9 @@ class Fingerprints:
             keys.setdefault(info, []).append(key)
         files = []
         for info in sorted(keys, key=lambda m: str(m.source.path)):
-            found = {} if WHOLE in keys[info] else {key: self.part(info, key) for key in sorted(keys[info])}
+            parts = {} if WHOLE in keys[info] else {key: self.part(info, key) for key in sorted(keys[info])}
             path = info.source.path
-            files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path), found))
+            files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path), parts))
         modules = sorted((name, beside, str(path or "")) for (name, beside), path in reads.modules.items())
         return Record(modules, files)
 
@@ -75,8 +75,8 @@ class Fingerprints:
         """Where the parts of a recording are by now; None if one of them is not as it was."""
         for name, beside, path in record.modules:
             if (name, beside) not in self._found:
-                found = self._project.find(name, beside)
-                self._found[name, beside] = str(found.source.path) if found is not None else ""
+                module = self._project.find(name, beside)
+                self._found[name, beside] = str(module.source.path) if module is not None else ""
             if self._found[name, beside] != path:
                 return None
         moves: Moves = {}
@@ -119,23 +119,25 @@ def _part(info: ModuleInfo, key: str) -> Part:
 
 def _lines(info: ModuleInfo, kind: str, name: str) -> tuple[int, int] | None:
     """First and last line of a function, an assignment or a class."""
-    found: FunctionOutline | ValueOutline | None
+    outline: FunctionOutline | ValueOutline | None
     owner, _, member = name.rpartition(".")
     cls = next((c for c in info.outline.classes if c.qualname == (name if kind == "class" else owner)), None)
     if kind == "class":
         return (cls.first, cls.last) if cls is not None else None
     if kind == "value":
-        found = cls.attributes.get(member) if cls is not None else info.outline.values.get(name) if not owner else None
+        outline = (
+            cls.attributes.get(member) if cls is not None else info.outline.values.get(name) if not owner else None
+        )
     else:
         functions = cls.methods if cls is not None else info.outline.functions if not owner else ()
-        found = next((f for f in functions if f.name == member), None)
-    return (found.first, found.last) if found is not None else None
+        outline = next((f for f in functions if f.name == member), None)
+    return (outline.first, outline.last) if outline is not None else None
 
 
 def _binding(info: ModuleInfo, name: str) -> bytes:
     """A hash of what a module binds a name to: all but the text of bodies and the place in the file."""
-    known = info.outline
-    functions = [f.decorators for f in known.functions if f.name == name]
+    outline = info.outline
+    functions = [f.decorators for f in outline.functions if f.name == name]
     classes = [
         (
             c.decorators,
@@ -145,9 +147,9 @@ def _binding(info: ModuleInfo, name: str) -> bytes:
             [(m.name, m.decorators) for m in c.methods],
             [(n, v.alias) for n, v in c.attributes.items()],
         )
-        for c in known.classes
+        for c in outline.classes
         if c.qualname == name
     ]
-    values = [known.values[name].alias] if name in known.values else []
-    imports = [i for i in known.imports if i.name in (name, "*")]
+    values = [outline.values[name].alias] if name in outline.values else []
+    imports = [i for i in outline.imports if i.name in (name, "*")]
     return digest(_encode((functions, classes, values, imports)))[:8]

@@ -43,8 +43,8 @@ class Names(dict[str, V]):
 
     __slots__ = ("_module",)
 
-    def __init__(self, module: Noting, found: dict[str, V]) -> None:
-        super().__init__(found)
+    def __init__(self, module: Noting, names: dict[str, V]) -> None:
+        super().__init__(names)
         self._module = module
 
     def __getitem__(self, name: str) -> V:

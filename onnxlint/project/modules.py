@@ -66,11 +66,11 @@ class Project:
         key = (name, beside)
         if key not in self._by_name:
             self._by_name[key] = self._find(name, Path(beside) if beside else None)
-        found, probed = self._by_name[key]
+        module, probed = self._by_name[key]
         if self.reads is not None:
-            self.reads.modules[key] = found.source.path if found is not None else None
+            self.reads.modules[key] = module.source.path if module is not None else None
             self.reads.probed.update(probed)
-        return found
+        return module
 
     def _find(self, name: str, beside: Path | None) -> tuple[ModuleInfo | None, tuple[str, ...]]:
         """A module, and the paths past the files of the run that were looked at for it."""
@@ -161,5 +161,5 @@ def module_name(path: Path) -> tuple[str, Path]:
 
 def imported(node: ast.Import | ast.ImportFrom, module: str, is_package: bool) -> Iterator[tuple[str, str]]:
     """Pairs of local name and full dotted name that an import statement binds; `*` for a star import."""
-    for found in import_outlines(node):
-        yield found.name, full_name(found, module, is_package)
+    for item in import_outlines(node):
+        yield item.name, full_name(item, module, is_package)

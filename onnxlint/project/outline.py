@@ -76,15 +76,15 @@ class ModuleOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOutline:
     """Take down what the module level of a file and the bodies of its classes define."""
-    found = _Outliner(lines)
-    found.block(tree.body)
-    names = sorted({i.name for i in found.imports if i.name[0].isupper() and i.module.partition(".")[0] != "torch"})
+    outliner = _Outliner(lines)
+    outliner.block(tree.body)
+    names = sorted({i.name for i in outliner.imports if i.name[0].isupper() and i.module.partition(".")[0] != "torch"})
     mentions = (n for n in names if _is_used(n, text))
     return ModuleOutline(
-        tuple(found.functions.values()),
-        tuple(found.classes.values()),
-        found.values,
-        tuple(found.imports),
+        tuple(outliner.functions.values()),
+        tuple(outliner.classes.values()),
+        outliner.values,
+        tuple(outliner.imports),
         tuple(mentions),
     )
 
@@ -169,9 +169,9 @@ def _members(
 ) -> None:
     for s in body:
         if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found = function_outline(s, shift)
-            if not any(d.rpartition(".")[2] in ("setter", "deleter", "overload") for d in found.decorators):
-                methods[s.name] = found
+            method = function_outline(s, shift)
+            if not any(d.rpartition(".")[2] in ("setter", "deleter", "overload") for d in method.decorators):
+                methods[s.name] = method
         elif isinstance(s, (ast.Assign, ast.AnnAssign)):
             attributes.update(_values(s, shift))
         elif isinstance(s, (ast.If, ast.Try)):
@@ -183,15 +183,15 @@ def _late_writes(methods: Iterable[FunctionOutline], whole: str, lines: tuple[st
 
     A setting that users turn on from outside (`enable_tiling`) and no method of the class does is not counted.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for method in methods:
         name = method.name
         if name == "__init__" or (name.startswith(_SWITCHES) and f"self.{name}(" not in whole):
             continue
         text = "\n".join(lines[method.line - 1 : method.last])
         if "self." in text:
-            found.update(_SELF_WRITE.findall(text))
-    return tuple(sorted(found))
+            names.update(_SELF_WRITE.findall(text))
+    return tuple(sorted(names))
 
 
 def _values(s: ast.Assign | ast.AnnAssign, shift: int = 0) -> Iterator[tuple[str, ValueOutline]]:

@@ -35,11 +35,11 @@ def pinned_torch(folder: Path) -> tuple[str, str] | None:
         for path in sorted(root.glob(pattern)):
             text = _text(path)
             lines = (line.strip() for line in text.splitlines())
-            found = _LOCKED.search(text) or next(filter(None, map(_REQUIRED.match, lines)), None)
-            if found is not None:
-                return found[1], path.name
-    found = next(filter(None, map(_REQUIRED.match, _declared(_text(root / "pyproject.toml")))), None)
-    return None if found is None else (found[1], "pyproject.toml")
+            pin = _LOCKED.search(text) or next(filter(None, map(_REQUIRED.match, lines)), None)
+            if pin is not None:
+                return pin[1], path.name
+    pin = next(filter(None, map(_REQUIRED.match, _declared(_text(root / "pyproject.toml")))), None)
+    return None if pin is None else (pin[1], "pyproject.toml")
 
 
 def _text(path: Path) -> str:

@@ -53,7 +53,7 @@ class Settled:
     """
 
     new: tuple[Finding, ...]
-    known: int
+    matched: int
     slack: tuple[tuple[Entry, int], ...]
 
 
@@ -76,13 +76,13 @@ def entries(findings: Iterable[Finding], folder: Path) -> list[Entry]:
 
 
 def settle(
-    known: Sequence[Entry], findings: Sequence[Finding], folder: Path, judged: Callable[[Entry], bool]
+    allowed: Sequence[Entry], findings: Sequence[Finding], folder: Path, judged: Callable[[Entry], bool]
 ) -> Settled:
     """Hold findings against a baseline. `judged(entry)` tells whether this run would have found what is still there.
 
     Of more findings with one fingerprint than the baseline allows, the first ones of the file are taken as known.
     """
-    left = Counter({entry.fingerprint: entry.count for entry in known})
+    left = Counter({entry.fingerprint: entry.count for entry in allowed})
     new = []
     for finding in sorted(findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code)):
         key = fingerprint(finding, folder)
@@ -90,20 +90,22 @@ def settle(
             left[key] -= 1
         else:
             new.append(finding)
-    slack = tuple((entry, left[entry.fingerprint]) for entry in known if left[entry.fingerprint] > 0 and judged(entry))
+    slack = tuple(
+        (entry, left[entry.fingerprint]) for entry in allowed if left[entry.fingerprint] > 0 and judged(entry)
+    )
     return Settled(tuple(new), len(findings) - len(new), slack)
 
 
-def merged(known: Sequence[Entry], found: Sequence[Entry], judged: Callable[[Entry], bool]) -> list[Entry]:
+def merged(allowed: Sequence[Entry], current: Sequence[Entry], judged: Callable[[Entry], bool]) -> list[Entry]:
     """Return what to write: what was found, and the entries that this run cannot speak about."""
-    fresh = {entry.fingerprint for entry in found}
-    return [*found, *(entry for entry in known if entry.fingerprint not in fresh and not judged(entry))]
+    fresh = {entry.fingerprint for entry in current}
+    return [*current, *(entry for entry in allowed if entry.fingerprint not in fresh and not judged(entry))]
 
 
-def without(known: Sequence[Entry], slack: Iterable[tuple[Entry, int]]) -> list[Entry]:
+def without(allowed: Sequence[Entry], slack: Iterable[tuple[Entry, int]]) -> list[Entry]:
     """Return the entries without their slack."""
     spare = {entry.fingerprint: number for entry, number in slack}
-    kept = [replace(entry, count=entry.count - spare.get(entry.fingerprint, 0)) for entry in known]
+    kept = [replace(entry, count=entry.count - spare.get(entry.fingerprint, 0)) for entry in allowed]
     return [entry for entry in kept if entry.count > 0]
 
 
@@ -128,9 +130,9 @@ def read(file: Path) -> list[Entry]:
     return _entries(data, text)
 
 
-def write(file: Path, known: Iterable[Entry]) -> None:
+def write(file: Path, allowed: Iterable[Entry]) -> None:
     """Write a baseline: one line for each entry, in an order that never changes. Raises OSError."""
-    ordered = sorted(known, key=lambda e: (e.path, e.code, e.symbol, e.text, e.fingerprint))
+    ordered = sorted(allowed, key=lambda e: (e.path, e.code, e.symbol, e.text, e.fingerprint))
     rows = [json.dumps({key: getattr(entry, key) for key in _KEYS}, ensure_ascii=False) for entry in ordered]
     lines = ",\n".join(f"    {row}" for row in rows)
     body = f"[\n{lines}\n  ]" if rows else "[]"

@@ -80,8 +80,8 @@ class Base:
             with self.repository.git() as git:
                 return replace(self._compared(git, wanted), real=real)
         except GitError as error:
-            told = Diagnostic("error", f"--changed-since: {error}; all lines of all files count as changed")
-            return Changed(dict.fromkeys(wanted, EVERY_LINE), (told,))
+            fault = Diagnostic("error", f"--changed-since: {error}; all lines of all files count as changed")
+            return Changed(dict.fromkeys(wanted, EVERY_LINE), (fault,))
 
     def before(self) -> dict[Path, bytes]:
         """The Python files of the commit that are otherwise now, as they were. Raises GitError."""
@@ -98,7 +98,7 @@ class Base:
 
     def _compared(self, git: Git, wanted: Mapping[Path, set[str]]) -> Changed:
         lines: dict[Path, Lines] = {}
-        known: dict[Path, str] = {}
+        keys: dict[Path, str] = {}
         texts: dict[Path, bytes] = {}
         is_as_recorded = cache(self._is_as_recorded)
         committed = cache(lambda: git.tree(self.head) if self.head else {})
@@ -121,15 +121,15 @@ class Base:
                 continue
             texts[real] = _text(data)
             if mode in _FILES:
-                known[real] = key
-        gone = self._gone(texts.keys() - known.keys())
-        stored = git.blobs([*known.values(), *gone.values()])
-        missing = {real for real, key in known.items() if key not in stored}
+                keys[real] = key
+        gone = self._gone(texts.keys() - keys.keys())
+        stored = git.blobs([*keys.values(), *gone.values()])
+        missing = {real for real, key in keys.items() if key not in stored}
         numbers = {str(number): real for number, real in enumerate(texts) if real not in missing}
-        old = {n: _text(stored[known[real]]) for n, real in numbers.items() if real in known}
+        old = {n: _text(stored[keys[real]]) for n, real in numbers.items() if real in keys}
         old |= {f"gone{n}": _text(stored[key]) for n, key in enumerate(gone.values()) if key in stored}
         ranges = _ranges(git.diff(old, {n: texts[real] for n, real in numbers.items()}))
-        lines |= {numbers[n]: found for n, found in ranges.items()} | dict.fromkeys(missing, EVERY_LINE)
+        lines |= {numbers[n]: changed for n, changed in ranges.items()} | dict.fromkeys(missing, EVERY_LINE)
         return Changed(lines, tuple(self._missing(real) for real in sorted(missing)))
 
     def _name(self, real: Path) -> str | None:
@@ -160,9 +160,9 @@ class Base:
     def _is_relinked(self, git: Git, path: str) -> bool:
         """Whether a symbolic link of the tree that a path leads through is new, or leads elsewhere than it did."""
         links = {name: os.fsencode(target) for name, target in self._links(path)}
-        known = {name: self.files[name][1] for name in links if self.files.get(name, ("", ""))[0] == _LINK}
-        stored = git.blobs(known.values())
-        return any(name not in known or stored.get(known[name]) != target for name, target in links.items())
+        keys = {name: self.files[name][1] for name in links if self.files.get(name, ("", ""))[0] == _LINK}
+        stored = git.blobs(keys.values())
+        return any(name not in keys or stored.get(keys[name]) != target for name, target in links.items())
 
     def _links(self, path: str, depth: int = 40) -> Iterator[tuple[str, str]]:
         """The links on the way, as the commit would call them, and where each leads now."""
@@ -189,8 +189,8 @@ class Base:
         return {name: self.files[name][1] for name in gone[:_RENAMED]}
 
     def _missing(self, real: Path) -> Diagnostic:
-        told = f"the repository has not got this file as it was at {self.commit[:12]}, so all of its lines count as "
-        return Diagnostic("error", f"{told}changed; fetch it: a partial clone leaves out files", display_path(real))
+        message = f"the repository has not got this file as it was at {self.commit[:12]}, so all of its lines count as "
+        return Diagnostic("error", f"{message}changed; fetch it: a partial clone leaves out files", display_path(real))
 
 
 def changed_since(revision: str, paths: Iterable[Path]) -> Base:

@@ -45,11 +45,11 @@ def remember(findings: Sequence[Finding]) -> None:
                 folder = Path(evidence.repro).absolute().parent
                 place = f"{finding.span.path}:{finding.span.line}"
                 by_folder[folder.parent][folder.name].add((finding.fingerprint, place))
-    for folder, found in by_folder.items():
+    for folder, new in by_folder.items():
         if not folder.is_dir():
             continue  # the result came from the cache, and its counterexamples were thrown away
-        known = {name: told for name, told in _index(folder).items() if (folder / name / SCRIPT).is_file()}
-        table = {name: dict(sorted(told)) for name, told in sorted({**known, **found}.items())}
+        old = {name: places for name, places in _index(folder).items() if (folder / name / SCRIPT).is_file()}
+        table = {name: dict(sorted(places)) for name, places in sorted({**old, **new}.items())}
         if (folder / INDEX).is_symlink():  # the checked tree's: it may lead anywhere
             (folder / INDEX).unlink()
         replace_file(folder / INDEX, (json.dumps(table, indent=1) + "\n").encode())
@@ -61,10 +61,10 @@ def kept(folder: Path) -> list[Kept]:
     return [_kept(script, index.get(script.parent.name, ())) for script in sorted(folder.glob(f"*/{SCRIPT}"))]
 
 
-def _kept(script: Path, told: Iterable[tuple[str, str]]) -> Kept:
-    pairs = sorted(told)
+def _kept(script: Path, findings: Iterable[tuple[str, str]]) -> Kept:
+    pairs = sorted(findings)
     places = tuple(dict.fromkeys(place for _, place in pairs))
-    return Kept(script.parent.name, script, _claim(script), tuple(found for found, _ in pairs), places)
+    return Kept(script.parent.name, script, _claim(script), tuple(fingerprint for fingerprint, _ in pairs), places)
 
 
 def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
@@ -88,7 +88,7 @@ def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:
 def _claim(script: Path) -> str:
     """The first line of what a script says it shows; empty where it cannot be read."""
     try:
-        told = ast.get_docstring(ast.parse(files.read_bytes(script, MAX_BYTES)))
+        docstring = ast.get_docstring(ast.parse(files.read_bytes(script, MAX_BYTES)))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    return (told or "").partition("\n")[0]
+    return (docstring or "").partition("\n")[0]

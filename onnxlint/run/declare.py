@@ -30,8 +30,8 @@ _IN_OWN = "[[models]]"
 class Declared:
     """What one scope's configuration gets: `text` to add to `file`; `fed` models in it, and `unfed` in comments.
 
-    `lacking` could not be fed for want of something that no configuration gives, such as a package. `known` counts the
-    models that are declared, or that the source says how to feed.
+    `lacking` could not be fed because something is missing that no configuration gives, such as a package. `described`
+    counts the models that are declared, or that the source says how to feed.
     """
 
     file: Path
@@ -39,14 +39,14 @@ class Declared:
     fed: tuple[ModelReport, ...]
     unfed: tuple[ModelReport, ...]
     lacking: tuple[ModelReport, ...]
-    known: int
+    described: int
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def declare(scope: Scope, progress: Watcher | None = None) -> Declared:
     """Find and feed the models of a scope that its configuration does not name."""
     settings = scope.settings
-    candidates, diagnostics = find_candidates(scope.found, settings, progress)
+    candidates, diagnostics = find_candidates(scope.discovery, settings, progress)
     file = configuration_file(settings)
     before = read_text(file) if file.is_file() else ""
     declared = {model.factory for model in settings.models}
@@ -64,8 +64,8 @@ def declare(scope: Scope, progress: Watcher | None = None) -> Declared:
     blocks = [_table(r.assumed.config, own) for r in fed if r.assumed is not None]
     untold = [report for report in unfed if f"`{report.name}`" not in before]  # a comment of an earlier run stays
     blocks += [_comment(r, _table(r.remedy or remedies[r.name], own)) for r in untold]
-    known = len(candidates) - len(probes)
-    return Declared(file, "\n".join(blocks), fed, unfed, lacking, known, (*scope.diagnostics, *diagnostics))
+    count = len(candidates) - len(probes)
+    return Declared(file, "\n".join(blocks), fed, unfed, lacking, count, (*scope.diagnostics, *diagnostics))
 
 
 def configuration_file(settings: Settings) -> Path:
@@ -106,8 +106,8 @@ def _into_array(before: str, text: str) -> str:
 def _models(table: dict[str, object]) -> Sequence[dict[str, object]]:
     inner = table.get("tool", {})
     own = inner.get("onnxlint", table) if isinstance(inner, dict) else table
-    found = own.get("models", [])
-    return found if isinstance(found, list) else []
+    models = own.get("models", [])
+    return models if isinstance(models, list) else []
 
 
 def _table(config: str, own: bool) -> str:

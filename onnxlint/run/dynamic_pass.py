@@ -95,11 +95,11 @@ def switched_off(missing: Sequence[str]) -> Diagnostic:
 
 
 def _unplanned(todo: Plan) -> list[Diagnostic]:
-    found = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
+    notices = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
     if todo.over:
         assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
         others = f"{todo.over[0]} and {len(todo.over) - 1} more" if len(todo.over) > 1 else todo.over[0]
-        found.append(
+        notices.append(
             Diagnostic(
                 "warning",
                 f"{assumed} of {assumed + len(todo.over)} models that nobody declared are probed, without {others}; "
@@ -107,13 +107,13 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
             )
         )
     if todo.unnamed:
-        found.append(
+        notices.append(
             Diagnostic(
                 "warning",
                 f"{todo.unnamed} more models were found that nothing says how to feed; `onnxlint init` declares them",
             )
         )
-    return found
+    return notices
 
 
 def _untried(over: Sequence[str], todo: Plan) -> list[Diagnostic]:
@@ -122,5 +122,5 @@ def _untried(over: Sequence[str], todo: Plan) -> list[Diagnostic]:
         return []
     assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
     others = f"{over[0]} and {len(over) - 1} more are" if len(over) > 1 else f"{over[0]} is"
-    told = f"further ways to call models are found, and {others} not probed; --max-models {assumed + len(over)}"
-    return [Diagnostic("warning", f"{told} leaves room for them")]
+    message = f"further ways to call models are found, and {others} not probed; --max-models {assumed + len(over)}"
+    return [Diagnostic("warning", f"{message} leaves room for them")]

@@ -48,17 +48,17 @@ class Git:
     folder: Path
     environment: Mapping[str, str]
 
-    def __call__(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+    def __call__(self, *arguments: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
         """Run git and return what it prints. Raises GitError where its exit code is not `fine`."""
-        return self._run(arguments, given, fine).stdout
+        return self._run(arguments, stdin, fine).stdout
 
     def _run(
-        self, arguments: Iterable[str], given: bytes = b"", fine: tuple[int, ...] = (0,)
+        self, arguments: Iterable[str], stdin: bytes = b"", fine: tuple[int, ...] = (0,)
     ) -> subprocess.CompletedProcess[bytes]:
         command = [self.program, *(part for setting in _OFF for part in ("-c", setting)), *arguments]
         try:
             done = subprocess.run(
-                command, input=given, capture_output=True, check=False, cwd=self.folder, env=self.environment,
+                command, input=stdin, capture_output=True, check=False, cwd=self.folder, env=self.environment,
                 timeout=_SECONDS,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
@@ -66,8 +66,8 @@ class Git:
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run: {error}") from error
         if done.returncode not in fine:
-            told = done.stderr.decode("utf-8", "replace").splitlines()
-            raise GitError(f"git failed: {(told or [f'exit code {done.returncode}'])[0]}")
+            lines = done.stderr.decode("utf-8", "replace").splitlines()
+            raise GitError(f"git failed: {(lines or [f'exit code {done.returncode}'])[0]}")
         return done
 
     def commit(self, revision: str) -> str | None:
@@ -76,10 +76,10 @@ class Git:
         Raises GitError where it may mean several: whoever is fetched from can send a tag that is called like a branch.
         """
         done = self._run(("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"), fine=(0, 1, 128))
-        told = done.stdout.decode().strip()
-        if b"is ambiguous" in done.stderr and revision not in ("HEAD", told):  # these two mean what they say
+        key = done.stdout.decode().strip()
+        if b"is ambiguous" in done.stderr and revision not in ("HEAD", key):  # these two mean what they say
             raise GitError(f"`{revision}` is ambiguous; name it in full, such as `refs/remotes/origin/main`")
-        return told if told.isalnum() else None  # a range is two, or has a `^`
+        return key if key.isalnum() else None  # a range is two, or has a `^`
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The last commit that is in the history of two; None where they have none in common."""
@@ -87,26 +87,26 @@ class Git:
 
     def tree(self, commit: str) -> dict[str, tuple[str, str]]:
         """Mode and id of every file of a commit, by its path with slashes; a submodule counts as a file."""
-        found = {}
+        files = {}
         for entry in self("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
             kind, _, name = entry.partition(b"\t")
             mode, _, key = kind.decode().split(" ")
-            found[os.fsdecode(name)] = (mode, key)
-        return found
+            files[os.fsdecode(name)] = (mode, key)
+        return files
 
     def blobs(self, keys: Iterable[str]) -> dict[str, bytes]:
         """The contents of files as they are stored, by id; what the repository has not got is left out."""
         wanted = "".join(f"{key}\n" for key in dict.fromkeys(keys))
-        told = self("cat-file", "--batch", given=wanted.encode()) if wanted else b""
-        found, at = {}, 0
-        while at < len(told):
-            end = told.index(b"\n", at)
-            key, *rest = told[at:end].decode().split(" ")
+        output = self("cat-file", "--batch", stdin=wanted.encode()) if wanted else b""
+        contents, at = {}, 0
+        while at < len(output):
+            end = output.index(b"\n", at)
+            key, *rest = output[at:end].decode().split(" ")
             at = end + 1
             if len(rest) == 2:  # its type and size, and not `missing`
-                found[key] = told[at : at + int(rest[1])]
+                contents[key] = output[at : at + int(rest[1])]
                 at += int(rest[1]) + 1
-        return found
+        return contents
 
     def diff(self, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
         """The differences, without context, from the `old` texts to the `new`; those alike may have other names."""
@@ -117,8 +117,8 @@ class Git:
                     Path(folder, side, name).write_bytes(text)
             here = os.path.relpath(folder, self.folder)
             flags = ("--unified=0", "--text", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color")
-            told = self("diff", "--no-index", *flags, "--", f"{here}/old", f"{here}/new", fine=(0, 1))
-        return told.decode("utf-8", "surrogateescape")
+            output = self("diff", "--no-index", *flags, "--", f"{here}/old", f"{here}/new", fine=(0, 1))
+        return output.decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ class Repository:
                 os.symlink(place, folder / part)
             (folder / "config").write_text(_configuration({}))
             if (self.shared / "config").is_file():
-                told = git("config", "--file", str(self.shared / "config"), "--no-includes", "--list", "-z")
-                settings = dict(part.partition("\n")[::2] for part in os.fsdecode(told).split("\0"))
+                output = git("config", "--file", str(self.shared / "config"), "--no-includes", "--list", "-z")
+                settings = dict(part.partition("\n")[::2] for part in os.fsdecode(output).split("\0"))
                 (folder / "config").write_text(_configuration(settings))
             yield git
 
@@ -177,10 +177,10 @@ def _stores(objects: Path, depth: int = 5) -> Iterator[Path]:
     """The folder of the objects, and those that it names for more: as deep as git follows them."""
     yield objects
     try:
-        told = read_bytes(objects / "info" / "alternates", _ALTERNATES)
+        names = read_bytes(objects / "info" / "alternates", _ALTERNATES)
     except OSError:
-        told = b""
-    for line in told.splitlines() if depth else ():
+        names = b""
+    for line in names.splitlines() if depth else ():
         if line.startswith(b'"'):  # as a string of C
             line = line[1:-1].decode("unicode_escape", "replace").encode("latin-1", "replace")
         if line and b"\0" not in line and not line.startswith(b"#"):
@@ -194,14 +194,14 @@ def _refuse_endless(places: Iterable[Path]) -> None:
     while waiting:
         place = waiting.pop()
         try:
-            told = os.stat(place)
+            status = os.stat(place)
         except OSError:  # there is none, or git cannot read it either
             continue
-        if stat.S_ISREG(told.st_mode) or (told.st_dev, told.st_ino) in seen:
+        if stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) in seen:
             continue
-        if not stat.S_ISDIR(told.st_mode):
-            raise GitError(f"`{place}` is no file but {kind(told.st_mode)}, so git is not asked")
-        seen.add((told.st_dev, told.st_ino))
+        if not stat.S_ISDIR(status.st_mode):
+            raise GitError(f"`{place}` is no file but {kind(status.st_mode)}, so git is not asked")
+        seen.add((status.st_dev, status.st_ino))
         with contextlib.suppress(OSError), os.scandir(place) as entries:
             waiting += [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
 
@@ -218,9 +218,9 @@ def _first(file: Path) -> bytes:
 def _program(top: Path) -> str:
     """The git that PATH means, but for one of the checked tree: it is named in full, and lies outside."""
     for folder in os.get_exec_path():
-        found = shutil.which("git", path=folder) if os.path.isabs(folder) else None
-        if found is not None and not any(Path(p).is_relative_to(top) for p in (found, os.path.realpath(found))):
-            return found
+        program = shutil.which("git", path=folder) if os.path.isabs(folder) else None
+        if program is not None and not any(Path(p).is_relative_to(top) for p in (program, os.path.realpath(program))):
+            return program
     raise GitError("git is not installed (one in the checked tree is not run), so nothing is known about changes")
 
 

@@ -45,7 +45,7 @@ def run_check(
     settings: Settings,
     *,
     progress: Watcher | None = None,
-    found: Discovery | None = None,
+    discovery: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     also: Also | None = None,
     shown: Callable[[Finding], bool] = lambda _: True,
@@ -54,7 +54,7 @@ def run_check(
 ) -> Report:
     """Check the files under `paths`: read, analyse, probe, and join what both passes say.
 
-    `found` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
+    `discovery` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
     `also` is called with the probes, once they have run, and the pool that ran them. Findings that are not `shown` get
     no fix: writing one takes longer than finding what it is for. `captured` are live models: they are probed, and no
     others. With `recall` nothing is probed, and what earlier runs know of the models counts.
@@ -70,7 +70,7 @@ def run_check(
         probing = Probing(pool, settings, lasting, progress)
         if mode is Mode.PROBE and settings.models and captured is None:
             probing.warm()
-        sources = Sources(found or discover(paths, settings), settings, progress, overlay, store)
+        sources = Sources(discovery or discover(paths, settings), settings, progress, overlay, store)
         static = run_static(sources, settings, store, mode is not Mode.STATIC, captured is not None)
         candidates = static.analysis.candidates
         dynamic = DynamicResult()
@@ -109,7 +109,7 @@ def _with_verdicts(
     findings: tuple[Finding, ...], results: Sequence[ProbeResult], sources: Sources, captured: Captured | None
 ) -> tuple[Finding, ...]:
     """Findings joined with the evidence of probes; of live models only what is in the files, or was reached."""
-    own = None if captured is None else frozenset(display_path(path) for path in sources.found.files)
+    own = None if captured is None else frozenset(display_path(path) for path in sources.discovery.files)
     joined = join(
         findings,
         results,

@@ -48,13 +48,13 @@ def recalled(
     What hangs on a file that is not on the disk as it is to be read (see `overlay`) is not known.
     """
     answers = Answers(store, environment(), settings.scheduler or "")
-    found: list[ProbeResult] = []
+    results: list[ProbeResult] = []
     for probe in probes:
         result = answers.get(probe)
         if result is not None:
             ways = (answers.get(further(probe, way)) for way in result.ways)
-            found += [result, *(way for way in ways if way is not None)]
-    return [result for result in found if not (overlay and _reads(result, overlay))]
+            results += [result, *(way for way in ways if way is not None)]
+    return [result for result in results if not (overlay and _reads(result, overlay))]
 
 
 def _reads(result: ProbeResult, files: Mapping[Path, bytes]) -> bool:
@@ -97,7 +97,7 @@ class Probing:
     def _further(self, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> list[list[Probe]]:
         """The probes of further ways, by the probe that found them; as many on assumed inputs as there is room for."""
         room = self._settings.max_models - sum(probe.source == SYNTHESISED for probe in probes)
-        found: list[list[Probe]] = []
+        groups: list[list[Probe]] = []
         over: list[str] = []
         for probe, result in zip(probes, results, strict=True):
             ways = [] if self.interrupted else [further(probe, way) for way in result.ways]
@@ -106,23 +106,23 @@ class Probing:
                 over += [way.name for way in ways[kept:]]
                 room -= kept
                 ways = ways[:kept]
-            found.append(ways)
+            groups.append(ways)
         self.over = tuple(over)
-        return found
+        return groups
 
     def _run(self, stage: str, probes: Sequence[Probe]) -> list[ProbeResult]:
         if not probes:
             return []
         if self._progress is not None:
             self._progress.stage(stage, len(probes))
-        found: dict[int, ProbeResult] = {}
+        results: dict[int, ProbeResult] = {}
         for number, probe in enumerate(probes):
             result = self._answers.get(probe)
             if result is not None:
-                found[number] = result
+                results[number] = result
                 self._done(result)
-        self.unchanged += len(found)
-        numbers = {id(probe): n for n, probe in enumerate(probes) if n not in found}  # two models may share a factory
+        self.unchanged += len(results)
+        numbers = {id(probe): n for n, probe in enumerate(probes) if n not in results}  # two models may share a factory
         kept = True
         try:
             for probe, result in self.pool.run_each(
@@ -130,14 +130,14 @@ class Probing:
                 jobs=self._settings.jobs or min(2, os.cpu_count() or 1),
                 on_stage=self._progress.model if self._progress is not None else None,
             ):
-                found[numbers[id(probe)]] = result
+                results[numbers[id(probe)]] = result
                 kept &= self._answers.put(probe, result)
                 self._done(result)
         except KeyboardInterrupt:
             self.interrupted = True
         if kept and not self.interrupted and not any(probe.way for probe in probes):
             self._answers.remember(self._plan(), probes)
-        return [found.get(number) or _not_reached(probe) for number, probe in enumerate(probes)]
+        return [results.get(number) or _not_reached(probe) for number, probe in enumerate(probes)]
 
     def _plan(self) -> bytes:
         """What the probes of the declared models follow from, as far as it is known before anything is read."""

@@ -38,7 +38,7 @@ class Scope:
     """The files that one configuration governs; `diagnostics` are the mistakes in it."""
 
     settings: Settings
-    found: Discovery
+    discovery: Discovery
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -50,19 +50,19 @@ def scopes(paths: Sequence[Path], request: Request) -> tuple[Scope, ...]:
     if request.explicit is not None or request.isolated:
         settings, diagnostics = request.load(Path.cwd())
         return (_scope(paths, settings, discover(paths, settings), diagnostics),)
-    known: dict[Path, Path | None] = {}
+    folders: dict[Path, Path | None] = {}
     waiting: dict[Path | None, list[Path]] = {}
     for path in paths:
         absolute = Path(os.path.abspath(path))
-        waiting.setdefault(_governing(absolute if path.is_dir() else absolute.parent, known), []).append(path)
+        waiting.setdefault(_governing(absolute if path.is_dir() else absolute.parent, folders), []).append(path)
     done: list[Scope] = []
     while waiting:
         folder = next(iter(waiting))
         here = waiting.pop(folder)
         settings, diagnostics = request.load(folder or Path.cwd())
-        found = discover(here, settings, lambda below: in_folder(below) is not None)
-        done.append(_scope(here, settings, found, diagnostics))
-        for nested in found.nested:
+        discovery = discover(here, settings, lambda below: in_folder(below) is not None)
+        done.append(_scope(here, settings, discovery, diagnostics))
+        for nested in discovery.nested:
             waiting.setdefault(nested, []).append(nested)
     return tuple(done)
 
@@ -83,27 +83,29 @@ def single(file: Path, request: Request) -> tuple[Scope, ...]:
     return (Scope(settings, Discovery(() if left_out else (absolute,)), diagnostics),)
 
 
-def _governing(folder: Path, known: dict[Path, Path | None]) -> Path | None:
+def _governing(folder: Path, folders: dict[Path, Path | None]) -> Path | None:
     """Return the folder of the nearest configuration at `folder` or above, or None."""
     passed = []
-    found = None
+    nearest = None
     for candidate in (folder, *folder.parents):
-        if candidate in known:
-            found = known[candidate]
+        if candidate in folders:
+            nearest = folders[candidate]
             break
         passed.append(candidate)
         if in_folder(candidate) is not None:
-            found = candidate
+            nearest = candidate
             break
-    known.update(dict.fromkeys(passed, found))
-    return found
+    folders.update(dict.fromkeys(passed, nearest))
+    return nearest
 
 
-def _scope(paths: Sequence[Path], settings: Settings, found: Discovery, diagnostics: tuple[Diagnostic, ...]) -> Scope:
-    return Scope(settings, found, (*diagnostics, *_idle_patterns(paths, settings, found)))
+def _scope(
+    paths: Sequence[Path], settings: Settings, discovery: Discovery, diagnostics: tuple[Diagnostic, ...]
+) -> Scope:
+    return Scope(settings, discovery, (*diagnostics, *_idle_patterns(paths, settings, discovery)))
 
 
-def _idle_patterns(paths: Sequence[Path], settings: Settings, found: Discovery) -> list[Diagnostic]:
+def _idle_patterns(paths: Sequence[Path], settings: Settings, discovery: Discovery) -> list[Diagnostic]:
     """Name the patterns of `per-file-ignores` that mean no file, where all files that they could mean were found."""
     root = os.path.abspath(settings.root)
     if not any(os.path.isdir(path) and Path(root).is_relative_to(os.path.abspath(path)) for path in paths):
@@ -111,7 +113,7 @@ def _idle_patterns(paths: Sequence[Path], settings: Settings, found: Discovery) 
     message = "per-file-ignores: `{}` means no file; mend or remove it"
     return [
         Diagnostic("warning", message.format(entry.pattern), entry.path, entry.line)
-        for entry in settings.file_ignores.unused(map(str, found.files))
+        for entry in settings.file_ignores.unused(map(str, discovery.files))
         if os.path.abspath(entry.base) == root and entry.line is not None
     ]
 

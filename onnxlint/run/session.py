@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,23 +30,23 @@ class Ledger:
     """A baseline file, what stands in it, the findings that belong to it, and which entries this run can judge."""
 
     file: Path
-    known: Sequence[baseline.Entry]
+    allowed: Sequence[baseline.Entry]
     findings: tuple[Finding, ...]
     judged: Callable[[baseline.Entry], bool]
 
     @property
     def settled(self) -> baseline.Settled:
         """Return what the baseline makes of the findings."""
-        return baseline.settle(self.known, self.findings, self.file.parent, self.judged)
+        return baseline.settle(self.allowed, self.findings, self.file.parent, self.judged)
 
     def rewritten(self, counts: Callable[[Finding], bool]) -> list[baseline.Entry]:
         """Return the entries to write so that every finding that counts is known."""
-        found = baseline.entries(filter(counts, self.findings), self.file.parent)
-        return baseline.merged(self.known, found, self.judged)
+        entries = baseline.entries(filter(counts, self.findings), self.file.parent)
+        return baseline.merged(self.allowed, entries, self.judged)
 
     def pruned(self) -> list[baseline.Entry]:
         """Return the entries without their slack."""
-        return baseline.without(self.known, self.settled.slack)
+        return baseline.without(self.allowed, self.settled.slack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def run(
             (),
             scope.settings,
             progress=progress,
-            found=scope.found,
+            discovery=scope.discovery,
             overlay=overlay,
             also=also,
             shown=shown,
@@ -115,8 +114,8 @@ def _merged(reports: Sequence[Report]) -> Report:
     findings: dict[tuple[str, Span], Finding] = {}
     for report in reports:
         for finding in report.findings:
-            known = findings.get((finding.code, finding.span))
-            if known is None or len(finding.evidence) > len(known.evidence):
+            other = findings.get((finding.code, finding.span))
+            if other is None or len(finding.evidence) > len(other.evidence):
                 findings[finding.code, finding.span] = finding
     return Report(
         findings=tuple(findings.values()),
@@ -125,7 +124,7 @@ def _merged(reports: Sequence[Report]) -> Report:
         files=sum(report.files for report in reports),
         tool={name: version for report in reports for name, version in report.tool.items()},
         seconds=sum(report.seconds for report in reports),
-        known=sum(report.known for report in reports),
+        in_baseline=sum(report.in_baseline for report in reports),
         unchanged=sum(report.unchanged for report in reports),
         interrupted=any(report.interrupted for report in reports),
         captured=any(report.captured for report in reports),
@@ -141,15 +140,15 @@ def _held_against(
     file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract], fresh: bool
 ) -> tuple[Report, Ledger | None]:
     try:
-        known = [] if fresh and not file.exists() else baseline.read(file)
+        entries = [] if fresh and not file.exists() else baseline.read(file)
     except baseline.BaselineError as error:
         fault = Diagnostic("error", str(error), display_path(file), error.line)
         return replace(report, diagnostics=(*report.diagnostics, fault)), None
-    ledger = Ledger(file, known, report.findings, _judge(file.parent, report, scopes, catalogue))
+    ledger = Ledger(file, entries, report.findings, _judge(file.parent, report, scopes, catalogue))
     settled = ledger.settled
     wanted = scopes[0].settings.selection.matches(UNUSED, catalogue[UNUSED].name)
     slack = [_slack(file, entry, number, catalogue[UNUSED]) for entry, number in settled.slack] if wanted else []
-    return replace(report, findings=(*settled.new, *slack), known=settled.known), ledger
+    return replace(report, findings=(*settled.new, *slack), in_baseline=settled.matched), ledger
 
 
 def _slack(file: Path, entry: baseline.Entry, number: int, rule: Contract) -> Finding:
@@ -164,7 +163,7 @@ def _judge(
     folder: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract]
 ) -> Callable[[baseline.Entry], bool]:
     """Make the test whether this run would have found what an entry allows: the file was read, and the rule ran."""
-    settings_of = {os.path.abspath(file): scope.settings for scope in scopes for file in scope.found.files}
+    settings_of = {os.path.abspath(file): scope.settings for scope in scopes for file in scope.discovery.files}
     unread = {os.path.abspath(d.path) for d in report.diagnostics if d.path}
     unprobed = any(model.declared and model.status is not ModelStatus.PROBED for model in report.models)
 
@@ -204,7 +203,7 @@ def _on_changed(
         path = finding.span.path
         if path not in spans:
             source = read_source(Path(path)) if changed.ranges(path) and os.path.isfile(path) else None
-            spans[path] = statement_spans(source.tree if isinstance(source, SourceFile) else ast.Module([], []))
+            spans[path] = statement_spans(source.tree) if isinstance(source, SourceFile) else []
         touched = path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line))
         (kept if touched else others).append(finding)
     diagnostics = [*report.diagnostics, *changed.diagnostics]
@@ -212,9 +211,9 @@ def _on_changed(
         try:
             more = made()
         except GitError as error:
-            told = f"--changed-since: {error}; findings at lines that did not change are not compared"
+            fault = f"--changed-since: {error}; findings at lines that did not change are not compared"
             more = Counter(map(_known_by, others))
-            diagnostics.append(Diagnostic("error", told))
+            diagnostics.append(Diagnostic("error", fault))
         more.subtract(map(_known_by, kept))
         for finding in others:
             if more[_known_by(finding)] > 0:
@@ -245,7 +244,7 @@ def _made(
 def _static(scope: Scope, overlay: Mapping[Path, bytes]) -> Report:
     """What the static pass alone says of a scope."""
     settings = replace(scope.settings, static_only=True)
-    return run_check((), settings, found=scope.found, overlay=overlay, shown=lambda _: False)
+    return run_check((), settings, discovery=scope.discovery, overlay=overlay, shown=lambda _: False)
 
 
 def _known_by(finding: Finding) -> tuple[str, str, str]:

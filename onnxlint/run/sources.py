@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,25 +22,26 @@ class Sources:
 
     def __init__(
         self,
-        found: Discovery,
+        discovery: Discovery,
         settings: Settings,
         progress: Watcher | None,
         overlay: Mapping[Path, bytes],
         store: Store,
     ) -> None:
-        self.count = len(found.files)
+        self.count = len(discovery.files)
         self.index = Index(store, overlay, workers.processes(settings.jobs))
-        self.found = found
+        self.discovery = discovery
         self._settings = settings
         self._files: dict[str, SourceFile] | None = None
+        self._spans: dict[str, list[tuple[int, int]]] = {}
         if progress is not None:
             progress.stage("reading", self.count)
-        self.index.read(found.files, progress.advance if progress is not None else lambda: None)
+        self.index.read(discovery.files, progress.advance if progress is not None else lambda: None)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the files."""
-        return [*self.found.diagnostics, *self.index.diagnostics]
+        return [*self.discovery.diagnostics, *self.index.diagnostics]
 
     def __call__(self, factory: str) -> tuple[str, int]:
         """Path and line of `module:attribute`; ("", 0) where the source does not show it."""
@@ -50,10 +50,8 @@ class Sources:
         if info is None:
             return "", 0
         head = name.partition(".")[0]
-        unit = info.functions.get(head)
-        cls = info.classes.get(head)
-        found = unit or cls
-        return info.path, found.line if found is not None else 1
+        definition = info.functions.get(head) or info.classes.get(head)
+        return info.path, definition.line if definition is not None else 1
 
     def _under_roots(self, module: str) -> ModuleInfo | None:
         for root in self._settings.source_roots or (self._settings.root, self._settings.root / "src"):
@@ -66,9 +64,9 @@ class Sources:
 
     def line(self, path: str, number: int) -> str:
         """The text of a line."""
-        known = self.files().get(path)
-        if known is not None:
-            return known.line(number)
+        source = self.files().get(path)
+        if source is not None:
+            return source.line(number)
         lines = source_lines(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -89,14 +87,7 @@ class Sources:
 
     def statement_lines(self, path: str, line: int) -> tuple[int, int]:
         """First and last line of the statement (of a compound one, its header) that holds a line."""
-        return statement_at(self._spans(path), line)
-
-    def _spans(self, path: str) -> list[tuple[int, int]]:
-        if not hasattr(self, "_by_path"):
-            self._by_path: dict[str, list[tuple[int, int]]] = {}
-        if path not in self._by_path:
-            known = self.files().get(path)
-            source = known or (read_source(Path(path)) if Path(path).is_file() else None)
-            tree = source.tree if isinstance(source, SourceFile) else ast.Module([], [])
-            self._by_path[path] = statement_spans(tree)
-        return self._by_path[path]
+        if path not in self._spans:
+            source = self.files().get(path) or (read_source(Path(path)) if Path(path).is_file() else None)
+            self._spans[path] = statement_spans(source.tree) if isinstance(source, SourceFile) else []
+        return statement_at(self._spans[path], line)

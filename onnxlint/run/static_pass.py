@@ -40,7 +40,7 @@ def run_static(sources: Sources, settings: Settings, store: Store, probing: bool
     catalogue = load_catalogue()
     analysis = analyse(sources, settings, store, probing, live)
     wanted = settings.selection.matches
-    refused = _refused(catalogue, settings, sources.found)
+    refused = _refused(catalogue, settings, sources.discovery)
     findings, broken = run_rules(
         analysis.observations,
         catalogue,
@@ -59,7 +59,7 @@ def run_static(sources: Sources, settings: Settings, store: Store, probing: bool
 def analyse(sources: Sources, settings: Settings, store: Store, probing: bool, live: bool = False) -> Analysis:
     """What the dataflow sees in the files; `probing` also looks for models, `live` ones need no torch to be chosen."""
     declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
-    choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.found.folder)
+    choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.discovery.folder)
     request = Request(
         declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched(load_catalogue())
     )
@@ -68,12 +68,12 @@ def analyse(sources: Sources, settings: Settings, store: Store, probing: bool, l
 
 
 def find_candidates(
-    found: Discovery, settings: Settings, progress: Watcher | None = None
+    discovery: Discovery, settings: Settings, progress: Watcher | None = None
 ) -> tuple[tuple[Candidate, ...], tuple[Diagnostic, ...]]:
     """Read and analyse the files for the models in them; return these, and what is wrong with the files."""
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     with without_collector():
-        sources = Sources(found, settings, progress, MappingProxyType({}), store)
+        sources = Sources(discovery, settings, progress, MappingProxyType({}), store)
         analysis = analyse(sources, settings, store, True)
     store.close()
     return analysis.candidates, (*sources.diagnostics, *problems_of(analysis))
@@ -86,7 +86,7 @@ def problems_of(analysis: Analysis) -> list[Diagnostic]:
     ]
 
 
-def _refused(catalogue: Mapping[str, Contract], settings: Settings, found: Discovery) -> dict[str, str]:
+def _refused(catalogue: Mapping[str, Contract], settings: Settings, discovery: Discovery) -> dict[str, str]:
     """Why rules of packages do not run here, by code: no code of the checked tree is run, be it installed or not."""
     return {
         code: f"{rule.plugin} is not run: its installation is editable and leads into the checked tree; "
@@ -94,7 +94,7 @@ def _refused(catalogue: Mapping[str, Contract], settings: Settings, found: Disco
         for code, rule in catalogue.items()
         if rule.plugin is not None
         and settings.selection.matches(code, rule.name)
-        and any(rule.plugin.inside(folder) for folder in (settings.root, found.folder))
+        and any(rule.plugin.inside(folder) for folder in (settings.root, discovery.folder))
     }
 
 

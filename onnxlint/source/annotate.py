@@ -70,17 +70,17 @@ def _checked(source: SourceFile, text: str, wanted: Mapping[int, Sequence[str]])
 
 def _commented(line: str, start: int | None, codes: Sequence[str], reason: str) -> str:
     """Return a line with the codes in its `# noqa`, or in a new one at its end; its comment begins at `start`."""
-    known = next((m for m in NOQA.finditer(line, start) if m["codes"]), None) if start is not None else None
-    if known is None:
+    match = next((m for m in NOQA.finditer(line, start) if m["codes"]), None) if start is not None else None
+    if match is None:
         return f"{line.rstrip()}  # noqa: {', '.join(codes)}" + (f" {reason}" if reason else "")
-    present = re.split(r"[\s,]+", known["codes"].upper())
+    present = re.split(r"[\s,]+", match["codes"].upper())
     added = "".join(f", {code}" for code in codes if code not in present)
-    head, tail = line[: known.end()] + added, line[known.end() :]
+    head, tail = line[: match.end()] + added, line[match.end() :]
     if not reason or reason in tail:
         return head + tail
-    told, sign, rest = tail.partition("#")
-    told = f"{told.rstrip()}; {reason}" if told.strip() else f" {reason}"
-    return f"{head}{told}  {sign}{rest}" if sign else head + told
+    comment, sign, rest = tail.partition("#")
+    comment = f"{comment.rstrip()}; {reason}" if comment.strip() else f" {reason}"
+    return f"{head}{comment}  {sign}{rest}" if sign else head + comment
 
 
 def _layout(source: SourceFile) -> tuple[dict[int, int], dict[int, int]]:

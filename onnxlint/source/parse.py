@@ -117,8 +117,8 @@ def decode_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnos
         line = text.count("\n", 0, text.index("\0")) + 1
         return Diagnostic("error", f"the file holds a null byte, so it is no Python source; {_REMEDY}", display, line)
     if len(text) > MAX_TOKENS and any(islice(_TOKEN.finditer(text), MAX_TOKENS, None)):
-        told = f"the file has over {MAX_TOKENS:,} names, literals and operators, too many to analyse; it is left out"
-        return Diagnostic("warning", told, display)
+        message = f"the file has over {MAX_TOKENS:,} names, literals and operators, too many to analyse; it is left out"
+        return Diagnostic("warning", message, display)
     return SourceFile(path, display, text, encoding)
 
 

@@ -59,7 +59,7 @@ def _may_concern_us(text: str) -> Iterator[bool]:
     if "onnxlint:" in text:
         yield _IGNORE.search(text) is not None
     if "noqa" in text or "noqa" in text.lower():
-        yield from (not found["codes"] or "ONX" in found["codes"].upper() for found in NOQA.finditer(text))
+        yield from (not match["codes"] or "ONX" in match["codes"].upper() for match in NOQA.finditer(text))
 
 
 def apply(
@@ -83,15 +83,15 @@ def apply(
         if not here and "ONX" not in source.text and "onnxlint:" not in source.text:
             continue  # no finding to silence, and no comment that could be called unused
         here.sort(key=_line)
-        known: dict[tuple[int, int, tuple[str, ...]], list[Finding]] = {}
+        silent: dict[tuple[int, int, tuple[str, ...]], list[Finding]] = {}
         for suppression in find(source):
             key = suppression.first, suppression.last, suppression.codes  # many comments may say the same of a file
-            if key not in known:
+            if key not in silent:
                 low = bisect_left(here, suppression.first, key=_line)
                 high = bisect_right(here, suppression.last, key=_line)
-                known[key] = [finding for finding in here[low:high] if suppression.silences(finding)]
-                silenced |= {id(finding) for finding in known[key]}
-            hits = known[key]
+                silent[key] = [finding for finding in here[low:high] if suppression.silences(finding)]
+                silenced |= {id(finding) for finding in silent[key]}
+            hits = silent[key]
             message = _needless(suppression, hits, rules, ran)
             if message:
                 unused.append(Unused(suppression.span, suppression.text, message))

@@ -44,10 +44,10 @@ def calls(monkeypatch: pytest.MonkeyPatch, here: Path) -> Calls:
 
     def run(scopes: Sequence[Scope], **_: object) -> Session:
         for scope in scopes:
-            made.append((tuple(file.relative_to(here).as_posix() for file in scope.found.files), scope.settings))
+            made.append((tuple(file.relative_to(here).as_posix() for file in scope.discovery.files), scope.settings))
         if isinstance(made.report, BaseException):
             raise made.report
-        diagnostics = tuple(d for scope in scopes for d in (*scope.diagnostics, *scope.found.diagnostics))
+        diagnostics = tuple(d for scope in scopes for d in (*scope.diagnostics, *scope.discovery.diagnostics))
         return Session(dataclasses.replace(made.report, diagnostics=(*diagnostics, *made.report.diagnostics)))
 
     monkeypatch.setattr("onnxlint.run.session.run", run)

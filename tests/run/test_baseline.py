@@ -47,7 +47,7 @@ def never(entry: Entry) -> bool:
 class TestSettling:
     def test_what_it_knows_is_not_new_wherever_it_moved(self) -> None:
         done = settle(known(finding(line=6)), [finding(line=60)], Path.cwd(), always)
-        assert (done.new, done.known, done.slack) == ((), 1, ())
+        assert (done.new, done.matched, done.slack) == ((), 1, ())
 
     @pytest.mark.parametrize(
         "other",
@@ -56,12 +56,12 @@ class TestSettling:
     )
     def test_anything_else_is_new_and_the_entry_is_slack(self, other: Finding) -> None:
         done = settle(known(finding()), [other], Path.cwd(), always)
-        assert (done.new, done.known) == ((other,), 0)
+        assert (done.new, done.matched) == ((other,), 0)
         assert [(entry.text, number) for entry, number in done.slack] == [("x.sum() > 0", 1)]
 
     def test_of_more_than_it_allows_the_last_are_new(self) -> None:
         done = settle(known(finding(), finding()), [finding(line=n) for n in (30, 10, 20)], Path.cwd(), always)
-        assert (lines(done.new), done.known, done.slack) == ([30], 2, ())
+        assert (lines(done.new), done.matched, done.slack) == ([30], 2, ())
 
     def test_of_fewer_the_rest_is_slack(self) -> None:
         done = settle(known(*[finding()] * 3), [finding()], Path.cwd(), always)
@@ -90,8 +90,8 @@ class TestSettling:
         old = entries((finding(text) for text in before), HERE)
         now = [finding(text, line) for line, text in enumerate(after, 1)]
         done = settle(old, now, HERE, always)
-        assert len(done.new) + done.known == len(now)
-        assert done.known + sum(number for _, number in done.slack) == len(before)
+        assert len(done.new) + done.matched == len(now)
+        assert done.matched + sum(number for _, number in done.slack) == len(before)
         pruned = settle(without(old, done.slack), now, HERE, always)
         assert (pruned.new, pruned.slack) == (done.new, ())
         anew = settle(merged(old, entries(now, HERE), always), now, HERE, always)

@@ -47,7 +47,7 @@ def write(name: str, text: str = "") -> Path:
 def parted(*paths: str, **request: Any) -> dict[str, list[str]]:
     """Return the files of every scope by the folder of its configuration, all relative to here."""
     found = scopes([Path(path) for path in paths or (".",)], Request(rules=RULES, **request))
-    return {relative(scope.settings.root): [relative(file) for file in scope.found.files] for scope in found}
+    return {relative(scope.settings.root): [relative(file) for file in scope.discovery.files] for scope in found}
 
 
 def relative(path: Path) -> str:
@@ -85,11 +85,11 @@ class TestNearest:
 
     def test_a_file_that_is_named_governs_all(self) -> None:
         assert list(parted(explicit=Path("audio/onnxlint.toml"))) == ["audio"]
-        assert len(only(explicit=Path("audio/onnxlint.toml")).found.files) == 5
+        assert len(only(explicit=Path("audio/onnxlint.toml")).discovery.files) == 5
 
     def test_isolated_reads_none(self) -> None:
         scope = only(isolated=True)
-        assert (scope.settings.opset, len(scope.found.files)) == (Settings(Path()).opset, 5)
+        assert (scope.settings.opset, len(scope.discovery.files)) == (Settings(Path()).opset, 5)
 
     def test_what_the_outer_one_excludes_is_not_entered(self) -> None:
         write("pyproject.toml", '[tool.onnxlint]\nextend-exclude = ["audio/"]\n')

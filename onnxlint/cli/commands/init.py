@@ -93,7 +93,7 @@ def _summarise(done: Declared, stdout: bool) -> None:
     from onnxlint.report.common.words import count
 
     if not done.fed and not done.unfed and not done.lacking:
-        if done.known:
+        if done.described:
             tell("onnxlint: every model that was found is declared already, or the source says how to feed it")
         else:
             tell("onnxlint: no model was found; name the folder that your nn.Module classes are in")

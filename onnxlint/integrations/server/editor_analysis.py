@@ -58,7 +58,7 @@ def analyse(job: Job, **settings: Any) -> Answer:
     return Answer(
         tuple(filter(_shown, report.findings)),
         report.diagnostics,
-        tuple(os.path.abspath(file) for scope in parts for file in scope.found.files),
+        tuple(os.path.abspath(file) for scope in parts for file in scope.discovery.files),
         report.seconds,
     )
 

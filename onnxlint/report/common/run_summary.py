@@ -45,8 +45,8 @@ def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
         outside = 0 if show_all else sum(bool(f.outside) for f in report.findings)
         where = f", {outside} outside of every export" if outside else ""
         verdicts += f" ({words.count(concealed, 'note')} hidden{where}, --show all)"
-    if report.known:
-        verdicts += f" ({report.known} in the baseline)"
+    if report.in_baseline:
+        verdicts += f" ({report.in_baseline} in the baseline)"
     failures = len(words.unexplained(report))
     if failures:
         verdicts += f", {words.count(failures, 'export')} failed without a finding"

@@ -73,7 +73,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "confirmed": tally(VerdictKind.CONFIRMED),
         "suspected": tally(VerdictKind.SUSPECTED),
         "not_reproduced": tally(VerdictKind.NOT_REPRODUCED),
-        "baseline": report.known,
+        "baseline": report.in_baseline,
         "fixed": sum(report.fixed.values()),
         "seconds": round(report.seconds, 3),
     }

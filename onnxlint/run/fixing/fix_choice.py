@@ -24,18 +24,18 @@ def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> Chosen:
     lines = {path: Lines(text) for path, text in texts.items()}
     taken: list[Finding] = []
     left: list[Finding] = []
-    held: dict[str, dict[tuple[int, int], str]] = {}
+    changes: dict[str, dict[tuple[int, int], str]] = {}
     for finding in sorted(findings, key=_order):
         assert finding.fix is not None
         wanted = [
             (e.path, (lines[e.path].offset(e.start), lines[e.path].offset(e.end)), e.text) for e in finding.fix.edits
         ]
-        if any(_collides(held.get(path, {}), where, text) for path, where, text in wanted):
+        if any(_collides(changes.get(path, {}), where, text) for path, where, text in wanted):
             left.append(finding)
             continue
         taken.append(finding)
         for path, where, text in wanted:
-            held.setdefault(path, {})[where] = text
+            changes.setdefault(path, {})[where] = text
     return Chosen(tuple(taken), tuple(left))
 
 
@@ -46,11 +46,11 @@ def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tup
     return first, finding.code, finding.text, tuple((e.end, e.text) for e in finding.fix.edits)
 
 
-def _collides(held: Mapping[Range, str], where: Range, text: str) -> bool:
-    if held.get(where) == text:
+def _collides(changes: Mapping[Range, str], where: Range, text: str) -> bool:
+    if changes.get(where) == text:
         return False
     start, end = where
-    for low, high in held:
+    for low, high in changes:
         if start < high and low < end:
             return True
         if (start == end or low == high) and low <= end and start <= high:

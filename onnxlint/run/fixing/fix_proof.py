@@ -41,16 +41,16 @@ class Proof:
             kept = str(self._folder / f"{self._count}.pt")
             before = replace(probe, overlay={}, compare=kept)
             after = replace(probe, overlay=self._overlay, compare=kept)
-            told = [result for one in (before, after) for result in pool.run([one], jobs=1)]
-            if len(told) == 2 and all(result.report.status is ModelStatus.PROBED for result in told):
-                self.results.append((told[0], told[1]))
+            results = [result for one in (before, after) for result in pool.run([one], jobs=1)]
+            if len(results) == 2 and all(result.report.status is ModelStatus.PROBED for result in results):
+                self.results.append((results[0], results[1]))
 
     def changed(self, fixed: Sequence[Finding]) -> dict[str, tuple[Finding, str]]:
         """The fixes that may have changed a model's output and were not meant to, with the reason, by fingerprint.
 
         Where unsafe ones ran in that model, the safe ones are not suspected.
         """
-        found: dict[str, tuple[Finding, str]] = {}
+        suspects: dict[str, tuple[Finding, str]] = {}
         for before, after in self.results:
             if not after.evidence:
                 continue
@@ -58,14 +58,14 @@ class Proof:
             ran = [f for f in fixed if not _meant(f) and _reached(before, f)]
             unsafe = [f for f in ran if f.fix is not None and f.fix.safety is Safety.UNSAFE]
             for finding in unsafe or ran:
-                found.setdefault(finding.fingerprint, (finding, reason))
-        return found
+                suspects.setdefault(finding.fingerprint, (finding, reason))
+        return suspects
 
 
 def unhelpful(fixed: Sequence[Finding], before: Report, after: Report) -> dict[str, tuple[Finding, str]]:
     """The fixes in whose function an exporter is now seen to disagree with eager, where it was not before."""
-    known = {f.fingerprint for f in before.findings}
-    fresh = [f for f in after.findings if f.verdict is VerdictKind.CONFIRMED and f.fingerprint not in known]
+    before_fixes = {f.fingerprint for f in before.findings}
+    fresh = [f for f in after.findings if f.verdict is VerdictKind.CONFIRMED and f.fingerprint not in before_fixes]
     places = {(f.span.path, f.symbol.rpartition(".")[2]) for f in fresh}
     return {
         f.fingerprint: (f, "an exporter still disagrees with eager there")

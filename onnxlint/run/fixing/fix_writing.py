@@ -126,12 +126,12 @@ def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
         before.append(ends[length - 1] if length else -1)
         tops[length : length + 1] = [at]
         ends[length : length + 1] = [number]
-    found = []
+    anchors = []
     number = ends[-1] if ends else -1
     while number >= 0:
-        found.append(pairs[number])
+        anchors.append(pairs[number])
         number = before[number]
-    return found[::-1]
+    return anchors[::-1]
 
 
 def _quoted(path: str) -> str:

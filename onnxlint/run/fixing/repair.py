@@ -51,7 +51,7 @@ class _Draft:
     """The files as they are so far, what was fixed in them, and what was undone, with the reason."""
 
     roots: Sequence[Path] | None = ()
-    given: Mapping[Path, bytes] = field(default_factory=dict)
+    buffers: Mapping[Path, bytes] = field(default_factory=dict)
     sources: dict[str, SourceFile] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     fixed: list[Finding] = field(default_factory=list)
@@ -64,7 +64,7 @@ class _Draft:
             return True
         if path in self.refused:
             return False
-        data = self.given.get(Path(path).resolve())
+        data = self.buffers.get(Path(path).resolve())
         source = read_source(Path(path)) if data is None else parse_source(Path(path), data, path)
         if isinstance(source, Diagnostic):
             self.refused[path] = source.message
@@ -79,17 +79,17 @@ class _Draft:
 
     def changes(self) -> tuple[Change, ...]:
         """The files that differ from what was read."""
-        found = []
+        differing = []
         for path, text in sorted(self.texts.items()):
             source = self.sources[path]
             if text != source.text:
                 before = source.text.encode(source.encoding)
-                found.append(Change(path, Path(path).resolve(), before, source.text, text, source.encoding))
-        return tuple(found)
+                differing.append(Change(path, Path(path).resolve(), before, source.text, text, source.encoding))
+        return tuple(differing)
 
     def overlay(self) -> dict[Path, bytes]:
-        """The bytes of the files that are given or differ, by resolved path."""
-        return {**self.given, **{change.target: change.after for change in self.changes()}}
+        """The bytes of the files of the buffers, and of those that differ, by resolved path."""
+        return {**self.buffers, **{change.target: change.after for change in self.changes()}}
 
 
 def repair(
@@ -100,22 +100,22 @@ def repair(
     progress: Watcher | None = None,
     base: Base | None = None,
     roots: Sequence[Path] | None = (),
-    given: Mapping[Path, bytes] = MappingProxyType({}),
+    buffers: Mapping[Path, bytes] = MappingProxyType({}),
 ) -> Repaired:
     """Fix what can be fixed in the files of `scopes`, in memory: nothing is written, though it may be meant to be.
 
     `roots` are the paths to check: what a link leads to outside of them is not fixed. None where nothing is to be
     written; then what cannot be written is fixed as well.
 
-    The bytes of a file that is `given`, by resolved path, are fixed in the place of those on the disk.
+    The bytes of `buffers` by resolved path, such as standard input, are fixed in the place of those on the disk.
     Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
     """
-    ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
+    ours = {os.path.realpath(file) for scope in scopes for file in scope.discovery.files}
 
     def visible(finding: Finding) -> bool:
         return not hidden(finding)
 
-    before = session.run(scopes, progress=progress, base=base, overlay=given, shown=visible)
+    before = session.run(scopes, progress=progress, base=base, overlay=buffers, shown=visible)
     if before.report.interrupted:
         raise KeyboardInterrupt
     dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
@@ -137,7 +137,7 @@ def repair(
         return session.run(static, base=None, overlay=overlay, shown=visible).report
 
     def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
-        return _converge(_Draft(roots, given, undone=dict(undone)), before.report, look, wanted)
+        return _converge(_Draft(roots, buffers, undone=dict(undone)), before.report, look, wanted)
 
     draft, after = drafted({}), before
     while draft.changes():
@@ -151,7 +151,7 @@ def repair(
             break
         undone = {**draft.undone, **useless, **suspects}
         for fingerprint in suspects if len(suspects) > 1 else ():
-            alone = drafted({key: told for key, told in undone.items() if key != fingerprint})
+            alone = drafted({key: reason for key, reason in undone.items() if key != fingerprint})
             if _keeps_output(scopes, alone):
                 del undone[fingerprint]
         if undone.keys() == draft.undone.keys():
@@ -165,15 +165,15 @@ def repair(
             shown = {finding.fingerprint for finding in before.report.findings}
             findings = tuple(f for f in findings if f.fingerprint in shown)
         findings = tuple(_without_edits(f) if f.fingerprint in draft.undone else f for f in findings)
-        told = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
+        reason = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
         refused = tuple(
             Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
         )
-        diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *told)))
+        diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *reason)))
         return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
 
     def look_again() -> Session:
-        return finished(session.run(scopes, progress=progress, overlay=given, shown=visible))
+        return finished(session.run(scopes, progress=progress, overlay=buffers, shown=visible))
 
     return Repaired(finished(after), tuple(draft.fixed), draft.changes(), look_again)
 
@@ -209,37 +209,37 @@ def _round(
 ) -> Report:
     """Apply the fixes, look at what is found then, and do it again without those that did not help."""
     start = dict(draft.texts)
-    held = list(taken)
-    while held:
+    applied = list(taken)
+    while applied:
         for path, text in start.items():
-            edits = [e for f in held if f.fix is not None for e in f.fix.edits if e.path == path]
+            edits = [e for f in applied if f.fix is not None for e in f.fix.edits if e.path == path]
             draft.texts[path] = apply_edits(text, edits)
         broken = {path for path, text in draft.texts.items() if text != start[path] and not _parses(text)}
-        faults = {f.fingerprint: "the file no longer parses" for f in held if _touches(f, broken)}
+        faults = {f.fingerprint: "the file no longer parses" for f in applied if _touches(f, broken)}
         after = look(draft.overlay()) if not faults else report
         if not faults:
-            faults = _useless(held, report, after)
+            faults = _useless(applied, report, after)
         if not faults:
-            draft.fixed += held
+            draft.fixed += applied
             return after
-        for finding in held:
+        for finding in applied:
             if finding.fingerprint in faults:
                 draft.undone[finding.fingerprint] = finding, faults[finding.fingerprint]
-        held = [f for f in held if f.fingerprint not in faults]
+        applied = [f for f in applied if f.fingerprint not in faults]
     draft.texts.update(start)
     return report
 
 
-def _useless(held: Sequence[Finding], before: Report, after: Report) -> dict[str, str]:
+def _useless(applied: Sequence[Finding], before: Report, after: Report) -> dict[str, str]:
     """Which fixes left their finding, or made another one that nothing can fix: reasons by fingerprint."""
     was = Counter(f.fingerprint for f in before.findings)
     now = Counter(f.fingerprint for f in after.findings)
-    fixed = Counter(f.fingerprint for f in held)
+    fixed = Counter(f.fingerprint for f in applied)
     faults = {print_: "the finding is still there" for print_ in fixed if now[print_] > was[print_] - fixed[print_]}
     fresh = [f for f in after.findings if f.fingerprint not in was and f.severity is not Severity.NOTE]
     fresh = [f for f in fresh if f.fix is None or not f.fix.edits]
     for path in {f.span.path for f in fresh}:
-        edits = [(f, e) for f in held if f.fix is not None for e in f.fix.edits if e.path == path]
+        edits = [(f, e) for f in applied if f.fix is not None for e in f.fix.edits if e.path == path]
         for (finding, _), (low, high) in zip(edits, written_lines([e for _, e in edits]), strict=True):
             new = next((f for f in fresh if f.span.path == path and low <= f.span.line <= high), None)
             if new is not None:
