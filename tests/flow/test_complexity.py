@@ -10,6 +10,7 @@ import pytest
 
 FLOW = Path(__file__).parents[2] / "onnxlint" / "flow"
 BRANCHES = 15  # McCabe's number, as ruff counts it
+MEMBERS = 12  # of a protocol
 DECISIONS = 21  # with boolean operators, conditional expressions and the conditions of comprehensions
 
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case, ast.FunctionDef)
@@ -70,3 +71,29 @@ def test_no_function_has_too_many_decisions() -> None:
 def test_what_is_counted(text: str, by_branch: int, by_decision: int) -> None:
     function = parsed(text)
     assert (branches(function), decisions(function)) == (by_branch, by_decision)
+
+
+def test_a_protocol_is_small() -> None:
+    tree = ast.parse((FLOW / "state" / "protocols.py").read_text(encoding="utf-8"))
+    sizes = {
+        node.name: sum(isinstance(member, (ast.AnnAssign, ast.FunctionDef)) for member in node.body)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name != "Running"
+    }
+    assert sizes["Engine"] == 0
+    assert {name: size for name, size in sizes.items() if size > MEMBERS} == {}
+
+
+def test_no_attribute_of_the_interpreter_is_assigned_outside_of_it() -> None:
+    for path in FLOW.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+                assert not ast.unparse(node.value).endswith("engine"), f"{path}:{node.lineno}"
+
+
+def test_operators_know_the_smallest_protocols() -> None:
+    names = [line for path in (FLOW / "operators").glob("*.py") for line in path.read_text().split("\n")]
+    imported = {
+        n.strip() for line in names if "state.protocols import" in line for n in line.split("import")[1].split(",")
+    }
+    assert imported <= {"InContext", "Observing", "Operating", "Running"}

@@ -11,7 +11,7 @@ from onnxlint.flow.exports.export_models import candidate, names_of
 from onnxlint.flow.exports.export_scopes import dicts_by_keys
 from onnxlint.flow.exports.train_modes import heeds_mode
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Defining, Engine, Exporting, InContext
 from onnxlint.flow.values import domain as dom
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
@@ -99,7 +99,7 @@ def _number(v: dom.Value | None) -> int | None:
     return v.literal if isinstance(v, dom.Const) and type(v.literal) is int else None
 
 
-def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
+def _option_default(engine: Defining, node: ast.AST, argument: str) -> int | None:
     """The default of `--opset` for `opset_version=args.opset`, where the same file adds that option to its parser."""
     given = next((k.value for k in node.keywords if k.arg == argument), None) if isinstance(node, ast.Call) else None
     module = engine.frames[-1].module
@@ -116,7 +116,9 @@ def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
     return None
 
 
-def _too_new(engine: Engine, model: dom.Value, inputs: dom.Value, opset: int | None) -> tuple[observations.Call, ...]:
+def _too_new(
+    engine: Exporting, model: dom.Value, inputs: dom.Value, opset: int | None
+) -> tuple[observations.Call, ...]:
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
     if opset is None or not isinstance(model, dom.Instance) or not OLDEST <= opset < LATEST:
         return ()
@@ -192,7 +194,7 @@ def _setting(v: dom.Value) -> object:
     return v.name.rpartition(".")[2] if isinstance(v, dom.External) and v.name.startswith("torch.") else None
 
 
-def _axes_spans(engine: Engine, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
+def _axes_spans(engine: InContext, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
     """Where the axes of each name are written, in this file: the dict may stand far from the call."""
     info = engine.frames[-1].module
     wanted = [name for name, _ in axes]
@@ -271,7 +273,7 @@ def _feeds_tensors(v: dom.Value) -> bool:
 
 
 def fixed_axes(
-    engine: Engine,
+    engine: Exporting,
     model: dom.Instance,
     inputs: dom.Value,
     axes: tuple[tuple[str, tuple[int, ...]], ...],

@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.flow.exports.call_sites import CallSite
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Defining, Exporting, InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.outline import dotted
@@ -47,7 +47,7 @@ def signature(model: dom.Value) -> dict[str, Any]:
 
 
 def fed(
-    engine: Engine, arguments: dict[str, dom.Value], node: ast.AST, parameters: tuple[str, ...] | None
+    engine: Defining, arguments: dict[str, dom.Value], node: ast.AST, parameters: tuple[str, ...] | None
 ) -> dict[str, Any]:
     """The example inputs: by position, with what is known of each, and by name."""
     inputs, by_name = arguments.get("args"), arguments.get("kwargs")
@@ -75,7 +75,7 @@ def fed(
     }
 
 
-def _tensor_defaults(engine: Engine, model: dom.Value, fed: int, keywords: tuple[str, ...] | None) -> tuple[str, ...]:
+def _tensor_defaults(engine: Defining, model: dom.Value, fed: int, keywords: tuple[str, ...] | None) -> tuple[str, ...]:
     forward = forward_of(model)
     if forward is None or keywords is None or not forward[0].args.defaults:
         return ()
@@ -98,7 +98,7 @@ def _keys(v: dom.Value) -> tuple[str, ...] | None:
 
 
 def _examples(
-    engine: Engine, items: list[dom.Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
+    engine: InContext, items: list[dom.Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
 ) -> tuple[observations.Example, ...]:
     """What is known of each input that is fed by position."""
     argument = _argument(node, "args", 1)
@@ -129,7 +129,7 @@ def _kind(v: dom.Value) -> str:
     return "numbered" if isinstance(v, dom.Dict) and any(isinstance(k, int) for k, _ in v.items) else ""
 
 
-def around(engine: Engine, given: dict[str, dom.Value], node: ast.AST) -> dict[str, Any]:
+def around(engine: InContext, given: dict[str, dom.Value], node: ast.AST) -> dict[str, Any]:
     """What the function says of the model and of its shapes, and what it does after the call."""
     site = _site(engine, node)
     if site is None:
@@ -166,7 +166,7 @@ def _casts(model: dom.Instance) -> bool:
     return any(_CASTS.search(unit.text) for cls in model.object.cls.mro() for unit in cls.methods.values())
 
 
-def _site(engine: Engine, node: ast.AST) -> CallSite | None:
+def _site(engine: InContext, node: ast.AST) -> CallSite | None:
     frame = engine.frames[-1]
     if not isinstance(node, ast.Call):
         return None
@@ -184,7 +184,7 @@ def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
     return named if named is not None else node.args[position] if position < len(node.args) else None
 
 
-def outputs(engine: Engine, model: dom.Value, inputs: dom.Value) -> int | None:
+def outputs(engine: Exporting, model: dom.Value, inputs: dom.Value) -> int | None:
     """How many tensors forward gives for the example inputs."""
     args: list[dom.Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
     if not isinstance(model, dom.Instance) or not all(isinstance(a, dom.Tensor) for a in args):

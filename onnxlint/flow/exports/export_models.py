@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.base.probe_records import TARGET, DimSpec, TensorSpec
 from onnxlint.flow.state.candidates import Candidate, forward_parameters
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Exporting
 from onnxlint.flow.values.domain import NUMBERS, Const, Dict, Instance, Object, Tensor, Tuple, Value, as_int, is_none
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import module_name
@@ -17,7 +17,7 @@ _WRITTEN_OUT = 256  # numbers of one input that are taken over as the script wri
 _DTYPES = {"int": "int64", "index": "int64", "bool": "bool"}
 
 
-def candidate(engine: Engine, model: Value, inputs: Value, given: dict[str, Value]) -> Candidate | None:
+def candidate(engine: Exporting, model: Value, inputs: Value, given: dict[str, Value]) -> Candidate | None:
     """The model of an export call, with the shapes, the plain values and the axes of the arguments that it gives."""
     if not isinstance(model, Instance):
         return None
@@ -67,7 +67,7 @@ def _named(cls: ClassInfo) -> str:
     return f"{cls.module.name}:{cls.qualname}"
 
 
-def _arguments(engine: Engine, obj: Object) -> dict[str, Any] | None:
+def _arguments(engine: Exporting, obj: Object) -> dict[str, Any] | None:
     """What an object was built with, as configuration writes it; None where that has no such spelling."""
     built = next((key for key, other in engine.instances.items() if other is obj), None)
     if built is None or len(built) != 3 or "." in obj.cls.qualname:
@@ -90,7 +90,7 @@ class _Untold(Exception):
     """A value that the source does not tell."""
 
 
-def _plain(engine: Engine, v: Value) -> Any:
+def _plain(engine: Exporting, v: Value) -> Any:
     if isinstance(v, Const) and (v.literal is None or _writable(v.literal)):
         return v.literal
     if isinstance(v, Tuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -17,7 +17,7 @@ _NAMES_A_LOSS = re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
-def never_exported(engine: Engine, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
+def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
     """Those of the modules with a forward that no export meets, and what only these use, if it has no weights."""
     found = {c for c in classes if _beside_the_model(engine, c)}
     by_file: dict[str, list[ClassInfo]] = {}
@@ -33,7 +33,7 @@ def never_exported(engine: Engine, classes: Sequence[ClassInfo]) -> frozenset[Cl
     return frozenset(found)
 
 
-def replaced(engine: Engine, forward: FunctionUnit) -> bool:
+def replaced(engine: Defining, forward: FunctionUnit) -> bool:
     """True for the forward of a class whose decorator, a function of the project, gives it another one by settings."""
     cls = forward.cls
     if cls is None or forward.name != "forward" or not any(cls.decorators):
@@ -47,7 +47,7 @@ def is_a_loss(unit: FunctionUnit) -> bool:
     return _NAMES_A_LOSS.search(unit.qualname) is not None
 
 
-def _beside_the_model(engine: Engine, cls: ClassInfo) -> bool:
+def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
     """True for a loss, a training wrapper, a runner of exports, and a transform of images without weights."""
     if (
         "Loss" in cls.name
@@ -63,12 +63,12 @@ def _beside_the_model(engine: Engine, cls: ClassInfo) -> bool:
     return not _has_weights(engine, cls)
 
 
-def _has_weights(engine: Engine, cls: ClassInfo) -> bool:
+def _has_weights(engine: Defining, cls: ClassInfo) -> bool:
     held = engine.sketch(cls).attrs.values()
     return cls.extends_library_model() or any(isinstance(v, (Layer, Instance, Tensor)) for v in held)
 
 
-def _gives_a_loss(engine: Engine, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
+def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
     """True where every return of a forward gives a loss, first or alone, unless a flag that is off asks for more."""
     text = forward.text
     if "return" not in text:
@@ -82,7 +82,7 @@ def _gives_a_loss(engine: Engine, cls: ClassInfo, forward: FunctionUnit, depth: 
     return losses > 0
 
 
-def _calls_a_loss(engine: Engine, cls: ClassInfo, value: str, depth: int) -> bool:
+def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> bool:
     """True for `self.name(...)` where that is a method, or a module, that gives a loss."""
     call = re.match(r"self\.(\w+)\(", value)
     if call is None:

@@ -11,7 +11,7 @@ from onnxlint.flow.lowering import exporter_support, layer_calls
 from onnxlint.flow.lowering.unexportable_calls import clock
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import name_lookup
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Engine, InContext, Reading
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
@@ -96,7 +96,7 @@ _STATIC_NAMES = frozenset(
 )
 
 
-def attribute(engine: Engine, owner: dom.Value, name: str, node: ast.AST) -> dom.Value:
+def attribute(engine: InContext, owner: dom.Value, name: str, node: ast.AST) -> dom.Value:
     """`owner.name`."""
     handler = _ATTRIBUTES.get(type(owner))
     return handler(engine, owner, name, node) if handler is not None else dom.UNKNOWN
@@ -118,7 +118,7 @@ def _of_layer(_engine: Engine, owner: dom.Layer, name: str, _node: ast.AST) -> d
     return dom.Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
 
 
-def _of_super(engine: Engine, owner: dom.Super, name: str, _node: ast.AST) -> dom.Value:
+def _of_super(engine: Reading, owner: dom.Super, name: str, _node: ast.AST) -> dom.Value:
     unit = engine.super_method(owner, name)
     return unit if unit is not None else dom.Method(owner, name)
 
@@ -134,7 +134,7 @@ def _of_tuple(_engine: Engine, owner: dom.Tuple, name: str, _node: ast.AST) -> d
     return dom.Method(owner, name)
 
 
-def _of_data(engine: Engine, owner: dom.Data, name: str, _node: ast.AST) -> dom.Value:
+def _of_data(engine: InContext, owner: dom.Data, name: str, _node: ast.AST) -> dom.Value:
     return owner if clock(engine.table, owner) else dom.Method(owner, name)
 
 
@@ -240,7 +240,7 @@ def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
     return dom.Method(t, name)
 
 
-def read_dim(engine: Engine, t: dom.Tensor, axis: dom.Value, trace_name: str = "") -> dom.Value:
+def read_dim(engine: InContext, t: dom.Tensor, axis: dom.Value, trace_name: str = "") -> dom.Value:
     """`t.shape[axis]` or `t.size(axis)`."""
     del trace_name
     number = dom.as_int(axis)
@@ -252,7 +252,7 @@ def read_dim(engine: Engine, t: dom.Tensor, axis: dom.Value, trace_name: str = "
     return with_trace(extent, t)
 
 
-def _named_length(engine: Engine) -> bool:
+def _named_length(engine: InContext) -> bool:
     """True in `length = x.shape[-1]` where nobody declared the axes: the name says what the last one is."""
     s = engine.frames[-1].statement_node if engine.frames and engine.context.axes.declared is None else None
     if not isinstance(s, ast.Assign) or not isinstance(s.targets[0], ast.Name) or s.targets[0].id not in _LENGTH_NAMES:
@@ -269,7 +269,7 @@ def with_trace(extent: dom.Extent, t: dom.Tensor) -> dom.Extent:
 
 
 def unpack_shape(
-    engine: Engine, shape: dom.Shape, count: int, starred: int | None, names: Sequence[str]
+    engine: InContext, shape: dom.Shape, count: int, starred: int | None, names: Sequence[str]
 ) -> list[dom.Value]:
     """`b, n, c = x.shape`: the number of names is the rank."""
     t = shape.tensor
@@ -308,7 +308,7 @@ def _by_name(extent: dom.Extent, name: str, axis: int, rank: int) -> dom.Extent:
     return extent
 
 
-def item_of(engine: Engine, t: dom.Tensor, axis: int) -> dom.Tensor:
+def item_of(engine: InContext, t: dom.Tensor, axis: int) -> dom.Tensor:
     """`t[i]`."""
     if t.dims:
         return replace(t, dims=t.dims[1:], view="index", given="")
@@ -316,7 +316,7 @@ def item_of(engine: Engine, t: dom.Tensor, axis: int) -> dom.Tensor:
     return replace(t, dims=None, lead=None, view="index", given="")
 
 
-def items_of(engine: Engine, v: dom.Value, node: ast.AST) -> list[dom.Value]:
+def items_of(engine: InContext, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
     if isinstance(v, dom.Layer):
         if isinstance(v.items, dom.Tuple):

@@ -10,7 +10,7 @@ from typing import Any
 from onnxlint.flow.interpreter.attribute_access import items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.state.observations import SizeDivision
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Assigning, Calling, Engine, InContext, Observing, Operating, Reading
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
@@ -41,7 +41,7 @@ TRUTHS: dict[str, frozenset[str]] = {
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
 
 
-def frozen(engine: Engine, args: Args, node: ast.AST, how: str) -> dom.Value:
+def frozen(engine: InContext, args: Args, node: ast.AST, how: str) -> dom.Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
         if isinstance(v, dom.Tensor):
@@ -97,7 +97,7 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     return build
 
 
-def _bool(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     first = args[0] if args else dom.Const(False)
     if isinstance(first, dom.Const):
@@ -107,7 +107,7 @@ def _bool(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) 
     return frozen(engine, args, node, "bool()")
 
 
-def _len(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
@@ -133,7 +133,7 @@ def _len(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -
     return dom.CONFIG
 
 
-def _range(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _range(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     numbers = [dom.as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
@@ -153,7 +153,7 @@ def _range(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST)
     return dom.Seq(dom.CONFIG)
 
 
-def _keys(engine: Engine, values: Args, kwargs: Kwargs, node: ast.AST) -> list[dom.Value]:
+def _keys(engine: Calling, values: Args, kwargs: Kwargs, node: ast.AST) -> list[dom.Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
@@ -192,7 +192,7 @@ def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
     return found
 
 
-def _sum(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _sum(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tuple) and v.items:
@@ -231,7 +231,7 @@ def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
-def _abs(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
     if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
@@ -264,7 +264,7 @@ def _sequence(kind: str) -> Builtin:
     return build
 
 
-def make_dict(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def make_dict(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
     del engine, node
     result = dom.Dict(tuple(kwargs.items()))
@@ -287,7 +287,7 @@ def make_dict(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return result
 
 
-def _enumerate(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
@@ -299,7 +299,7 @@ def _enumerate(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.
     return dom.Seq(dom.Tuple((dom.CONFIG, items[0] if items else dom.UNKNOWN)), size)
 
 
-def _side_by_side(engine: Engine, args: list[dom.Value], node: ast.AST) -> None:
+def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> None:
     """Report a loop over tensors, but where a list, whose length is no size, is beside them: the shortest ends it."""
     listed = (dom.Tuple, dom.Layer, dom.Instance)
     if not any(isinstance(v, listed) or (isinstance(v, dom.Seq) and v.size is None) for v in args):
@@ -307,7 +307,7 @@ def _side_by_side(engine: Engine, args: list[dom.Value], node: ast.AST) -> None:
             engine.report_loop(node, v)
 
 
-def _zip(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
     _side_by_side(engine, args, node)
@@ -322,7 +322,7 @@ def _zip(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -
     return dom.Seq(dom.Tuple(tuple(join_all(c) or dom.UNKNOWN for c in columns)), size)
 
 
-def _map(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if len(args) < 2:
         return dom.UNKNOWN
@@ -334,7 +334,7 @@ def _map(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -
     return dom.Seq(item, next((v.size for v in args[1:] if isinstance(v, dom.Seq)), None))
 
 
-def _anyall(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _anyall(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
@@ -354,7 +354,7 @@ def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
     return dom.Config(default=default) if isinstance(default, dom.Const) else otherwise
 
 
-def _getattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
@@ -368,7 +368,7 @@ def _getattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AS
     return dom.UNKNOWN
 
 
-def _hasattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
     del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
@@ -379,7 +379,7 @@ def _hasattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AS
     return dom.CONFIG
 
 
-def _setattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _setattr(engine: Assigning, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs, node
     if (
         len(args) == 3
@@ -393,7 +393,7 @@ def _setattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AS
     return dom.NONE
 
 
-def _super(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs, node
     frame = engine.frames[-1]
     if args and isinstance(args[0], dom.ClassRef):
@@ -403,7 +403,7 @@ def _super(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST)
     return dom.UNKNOWN
 
 
-def _first(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _first(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if not args:
         return dom.UNKNOWN
@@ -411,13 +411,13 @@ def _first(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST)
     return items[0] if items else dom.UNKNOWN
 
 
-def _same(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _same(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
 
 
-def _config(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _config(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, args, kwargs, node
     return dom.CONFIG
 
@@ -463,19 +463,19 @@ def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast
     return dom.Const(bool(names & own)) if sure else dom.CONFIG
 
 
-def _str(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _str(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
 
 
-def _slice(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _slice(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
 
 
-def _object(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _object(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, args, kwargs, node
     return dom.UNKNOWN
 

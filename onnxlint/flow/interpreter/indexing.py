@@ -10,7 +10,7 @@ from onnxlint.flow.interpreter.attribute_access import read_dim, with_trace
 from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_numbers
 from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.python.entry_parameters import plain_name
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Engine, InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join_all
@@ -81,7 +81,7 @@ def _index_sequence(owner: dom.Tuple | dom.Seq, first: dom.Value) -> dom.Value:
     return element(owner)
 
 
-def _slice_shape(engine: Engine, shape: dom.Shape, bounds: dom.Tuple) -> dom.Value:
+def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.Value:
     t = shape.tensor
     numbers = [None if dom.is_none(b) else dom.as_int(b) for b in bounds.items]
     if numbers[2] == 0 or any(abs(n or 0) > dom.AXES for n in numbers):
@@ -142,7 +142,7 @@ def _consumes(v: dom.Value) -> int:
     return 1
 
 
-def _indexed(engine: Engine, t: dom.Tensor, items: list[dom.Value], node: ast.Subscript) -> shapes.Dims | None:
+def _indexed(engine: InContext, t: dom.Tensor, items: list[dom.Value], node: ast.Subscript) -> shapes.Dims | None:
     """Dims of `t[items]`: slices and None in place, what is gathered at the first place of its indices, or in front."""
     rest = list(t.dims or ())
     result: list[dom.Extent] = []
@@ -174,7 +174,7 @@ def _is_slice(v: dom.Value) -> TypeGuard[dom.Tuple]:
     return isinstance(v, dom.Tuple) and v.kind == "slice" and len(v.items) == 3
 
 
-def _gathers(engine: Engine, t: dom.Tensor, v: dom.Value, node: ast.Subscript) -> shapes.Dims | None:
+def _gathers(engine: InContext, t: dom.Tensor, v: dom.Value, node: ast.Subscript) -> shapes.Dims | None:
     """Dims of one index that gathers; None where its rank is not known."""
     if isinstance(v, dom.Tensor):
         if v.kind == "bool":
@@ -186,7 +186,7 @@ def _gathers(engine: Engine, t: dom.Tensor, v: dom.Value, node: ast.Subscript) -
     return (shapes.from_value(v.size) if v.size is not None else dom.CONFIG,) if isinstance(v, dom.Seq) else ()
 
 
-def _first(engine: Engine, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Extent | None:
+def _first(engine: InContext, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Extent | None:
     """The size of axis 0 of `t[index]` where the rank is not known."""
     first = index[0] if index else dom.UNKNOWN
     if dom.is_none(first):

@@ -28,7 +28,7 @@ from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.protocols import Interleaved, Replaced, Running
 from onnxlint.flow.state.self_reads import Attributes
-from onnxlint.flow.state.summaries import CONTEXTS, DEPTH, Call, Summaries
+from onnxlint.flow.state.summaries import CONTEXTS, DEPTH, CallKey, Summaries
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -179,13 +179,13 @@ class Interpreter(Objects):
             return dom.CONFIG
         bound = [fn.bound] if fn.bound is not None else []
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
-        key: Call | None = None
+        key: CallKey | None = None
         anew = not at.tracing and unit.key in self.exporting  # with its callers it exports other models
         place = self._place(unit)
         if fn.scope is None and not anew:
             if self.summaries.recurs(unit.key, fn.bound):
                 scope = {name: widen_argument(v) for name, v in scope.items()}
-            key = Call((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
+            key = CallKey((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
             recalled = self._recalled(unit, place, key)
             if recalled is not None:
                 return recalled
@@ -221,7 +221,7 @@ class Interpreter(Objects):
         scope: dict[str, dom.Value],
         args: list[dom.Value],
         kwargs: dict[str, dom.Value],
-        key: Call | None,
+        key: CallKey | None,
     ) -> dom.Value:
         """Run a function with its decorators; one that calls itself twice, as then something is known of its result."""
         result = self.run(fn.unit, dom.Scope(dict(scope), fn.scope), fn.bound)
@@ -240,7 +240,7 @@ class Interpreter(Objects):
         at = self.context
         return unit.key, at.tracing, at.axes, at.asked, at.silent, at.replaced, at.outside != ""
 
-    def _recalled(self, unit: FunctionUnit, place: tuple[Any, ...], key: Call) -> dom.Value | None:
+    def _recalled(self, unit: FunctionUnit, place: tuple[Any, ...], key: CallKey) -> dom.Value | None:
         """The result of an equal call, finished or running; of those alike, where the calls are too many."""
         at = self.context
         everywhere = (unit.key, at.tracing, at.axes, False, False, False, False)  # all that there is to observe

@@ -16,17 +16,27 @@ from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, fr
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators import einops
 from onnxlint.flow.operators.register import HANDLERS
-from onnxlint.flow.operators.transfer import Call, Handler, like, numpy_result, result_by_table
+from onnxlint.flow.operators.transfer import Call, like, numpy_result, result_by_table
 from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.liveness import for_training_only
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Assigning, Engine, Observing
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import takes_item
+
+
+class LibraryCall(Call):
+    """A call that may be of no operator: what it does takes the whole interpreter."""
+
+    __slots__ = ()
+    engine: Engine
+
+
+Function = Callable[[LibraryCall], dom.Value]
 
 _RANDOM = frozenset(
     [
@@ -94,7 +104,7 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, no
         return handler(engine, args, kwargs, node) if handler is not None else dom.UNKNOWN
     full = unexportable_calls.CONTROL_FLOW.get(name)
     if full is not None:
-        return control_flow.run(Call(engine, full[6:], full, args, kwargs, node))
+        return control_flow.run(LibraryCall(engine, full[6:], full, args, kwargs, node))
     if name in TRUTHS:
         return dom.Truth(TRUTHS[name])
     if name.startswith("torch."):
@@ -106,10 +116,10 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, no
     if function is None:
         getter = tail == "get" and len(args) == 2 and isinstance(args[0], dom.Const)
         return unless_told(args[1], dom.UNKNOWN) if getter else dom.UNKNOWN
-    return function(Call(engine, tail, name, args, kwargs, node))
+    return function(LibraryCall(engine, tail, name, args, kwargs, node))
 
 
-def _numpy(call: Call) -> dom.Value:
+def _numpy(call: LibraryCall) -> dom.Value:
     quiet = ("Generator", "default_rng", "seed", "RandomState")
     if call.name.startswith("numpy.random.") and not call.name.endswith(quiet):
         _drawn(call.engine, call.node, call.name, "python")
@@ -117,7 +127,7 @@ def _numpy(call: Call) -> dom.Value:
     return numpy_result(call)
 
 
-def _module_by_name(call: Call) -> dom.Value:
+def _module_by_name(call: LibraryCall) -> dom.Value:
     """`import_module("package.module")`."""
     name = dom.or_default(call.args[0]) if call.args else dom.UNKNOWN
     if not isinstance(name, dom.Const) or not isinstance(name.literal, str) or name.literal.startswith("."):
@@ -125,7 +135,7 @@ def _module_by_name(call: Call) -> dom.Value:
     return name_lookup.dotted(call.engine, name.literal, call.engine.frames[-1].module)
 
 
-def _version(call: Call) -> dom.Value:
+def _version(call: LibraryCall) -> dom.Value:
     """`version.parse("2.1")`: what a version is compared by."""
     text = call.args[0] if call.args else None
     if not isinstance(text, dom.Const) or not isinstance(text.literal, str):
@@ -133,7 +143,7 @@ def _version(call: Call) -> dom.Value:
     return dom.Const(tuple(int(n) for n in re.findall(r"\d+", text.literal.partition("+")[0])[:3]))
 
 
-def _random(call: Call) -> dom.Value:
+def _random(call: LibraryCall) -> dom.Value:
     if call.name.count(".") != 1 or call.op in ("seed", "Random"):
         return dom.UNKNOWN
     if call.op == "randrange" and [dom.or_default(v) for v in call.args] == [dom.Const(1)]:
@@ -142,23 +152,23 @@ def _random(call: Call) -> dom.Value:
     return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], dom.Tensor) else dom.CONFIG
 
 
-def _einops(call: Call) -> dom.Value:
+def _einops(call: LibraryCall) -> dom.Value:
     call.engine.use_all([v for v in call.kwargs.values() if isinstance(v, (dom.Dim, dom.Data))], call.name)
     return einops.call(call.name, call.args, call.kwargs)
 
 
-def _operator_function(call: Call) -> dom.Value:
+def _operator_function(call: LibraryCall) -> dom.Value:
     if len(call.args) != 2:
         return dom.UNKNOWN
     return implicit_calls.operator_function(call.engine, call.name, call.args, call.node)
 
 
-def _partial(call: Call) -> dom.Value:
+def _partial(call: LibraryCall) -> dom.Value:
     args = call.args
     return dom.Partial(args[0], tuple(args[1:]), tuple(sorted(call.kwargs.items()))) if args else dom.UNKNOWN
 
 
-def _reduced(call: Call) -> dom.Value:
+def _reduced(call: LibraryCall) -> dom.Value:
     args = call.args
     if len(args) < 2:
         return dom.UNKNOWN
@@ -166,46 +176,46 @@ def _reduced(call: Call) -> dom.Value:
     return call.engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, call.node)
 
 
-def _field(call: Call) -> dom.Value:
+def _field(call: LibraryCall) -> dom.Value:
     made = call.kwargs.get("default_factory") or call.kwargs.get("factory")
     return call.engine.apply(made, [], {}, call.node) if made is not None else call.kwargs.get("default", dom.UNKNOWN)
 
 
-def _default_dict(call: Call) -> dom.Value:
+def _default_dict(call: LibraryCall) -> dom.Value:
     lists = bool(call.args) and call.args[0] == dom.External("builtins.list")
     return dom.Dict((), dom.Tuple((), "list") if lists else None)
 
 
-def _replaced(call: Call) -> dom.Value:
+def _replaced(call: LibraryCall) -> dom.Value:
     record = call.args[0] if call.args else dom.UNKNOWN
     return implicit_calls.replaced(record, call.kwargs) if isinstance(record, dom.Instance) else dom.UNKNOWN
 
 
-def _any_item(call: Call) -> dom.Value:
+def _any_item(call: LibraryCall) -> dom.Value:
     return dom.Seq(join_all([element(a) for a in call.args if isinstance(a, (dom.Tuple, dom.Seq))]) or dom.UNKNOWN)
 
 
-def _same_shape(call: Call) -> dom.Value:
+def _same_shape(call: LibraryCall) -> dom.Value:
     """A function of torchvision that leaves an image as large as it is; other images than tensors are not traced."""
     t = call.arg(0, "tensor", "img", "inpt")
     return like(call, t.dims, t.lead, t.kind) if isinstance(t, dom.Tensor) else dom.UNKNOWN
 
 
-def _normalization(_call: Call) -> dom.Value:
+def _normalization(_call: LibraryCall) -> dom.Value:
     """`torchvision.transforms.Normalize(mean, std)`: it calls the function."""
     return dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG)))
 
 
-def _constant(_call: Call) -> dom.Value:
+def _constant(_call: LibraryCall) -> dom.Value:
     return dom.CONFIG
 
 
-def _first(otherwise: dom.Value) -> Handler:
+def _first(otherwise: dom.Value) -> Function:
     """The handler of what gives back its first argument, and `otherwise` where there is none."""
     return lambda call: call.args[0] if call.args else otherwise
 
 
-_PACKAGES: dict[str, Handler] = {
+_PACKAGES: dict[str, Function] = {
     "math": lambda call: frozen(call.engine, call.args, call.node, f"{call.name}()"),
     "numpy": _numpy,
     "random": _random,
@@ -214,7 +224,7 @@ _PACKAGES: dict[str, Handler] = {
 }
 
 _VISION = "torchvision.transforms.functional."
-_FUNCTIONS: dict[str, Handler] = {
+_FUNCTIONS: dict[str, Function] = {
     **dict.fromkeys(
         (_VISION + name for name in ("normalize", "gaussian_blur", "hflip", "vflip", "adjust_brightness", "invert")),
         _same_shape,
@@ -248,7 +258,7 @@ def torch_call(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs,
     op = name.rpartition(".")[2]
     function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
     if function is not None:
-        return function(Call(engine, op, name, args, kwargs, node))
+        return function(LibraryCall(engine, op, name, args, kwargs, node))
     layer = unexportable_calls.hooked(name, args)
     if layer is not None:
         return layer
@@ -261,7 +271,7 @@ def torch_call(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs,
     return operator(engine, op, name, args, kwargs, node, method=False)
 
 
-def _module(call: Call) -> dom.Value:
+def _module(call: LibraryCall) -> dom.Value:
     """An instance of a class of torch.nn."""
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
@@ -282,12 +292,12 @@ def _module(call: Call) -> dom.Value:
     return layer_calls.build(name, call.args, call.kwargs)
 
 
-def _exported_program(call: Call) -> dom.Value:
+def _exported_program(call: LibraryCall) -> dom.Value:
     export_calls.record_program(call.engine, call.args, call.kwargs, call.node)
     return dom.External("torch.export.ExportedProgram")
 
 
-def _compiled(call: Call) -> dom.Value:
+def _compiled(call: LibraryCall) -> dom.Value:
     unexportable_calls.compiled_part(call.engine, call.name, call.args, call.node)
     part = next(iter((*call.args, *call.kwargs.values())), dom.CONFIG)
     if isinstance(part, (dom.Unknown, dom.Scripted)) and call.op != "compile":
@@ -295,17 +305,17 @@ def _compiled(call: Call) -> dom.Value:
     return replace(part, wrapping=call.op) if isinstance(part, dom.Instance) else part
 
 
-def _symbolic_number(call: Call) -> dom.Value:
+def _symbolic_number(call: LibraryCall) -> dom.Value:
     dim = next((a for a in call.args if isinstance(a, dom.Dim)), None)
     return replace(dim, plain=False, example=None) if dim is not None else dom.CONFIG
 
 
-def _checkpointed(call: Call) -> dom.Value:
+def _checkpointed(call: LibraryCall) -> dom.Value:
     return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
 
 
 # Functions of torch that are no operators.
-_TORCH: dict[str, Handler] = {
+_TORCH: dict[str, Function] = {
     **dict.fromkeys(
         export_calls.APIS, lambda call: call.engine.export_call(call.name, call.args, call.kwargs, call.node)
     ),
@@ -367,7 +377,7 @@ def operator(
     if op == "where" and len(args) == 1 and not kwargs:
         op = "where1"
     entry = engine.table.get(name)
-    call = Call(engine, op, name, args, kwargs, node, method=method)
+    call = LibraryCall(engine, op, name, args, kwargs, node, method=method)
     bare = op[:-1] if op.endswith("_") and not op.endswith("__") else op
     _inspect(engine, call, entry)
     if op in _ESCAPES:
@@ -393,7 +403,7 @@ def operator(
     return result
 
 
-def _by_table(call: Call, entry: Op, op: str) -> dom.Value:
+def _by_table(call: LibraryCall, entry: Op, op: str) -> dom.Value:
     """The result of an operator that has no transfer function."""
     if entry.complex:
         return like(call, None, None, "complex")
@@ -405,7 +415,7 @@ def _by_table(call: Call, entry: Op, op: str) -> dom.Value:
     return result_by_table(call, entry.returns)
 
 
-def _escape(engine: Engine, call: Call, op: str) -> dom.Value:
+def _escape(engine: Engine, call: LibraryCall, op: str) -> dom.Value:
     t = call.args[0] if call.args else dom.UNKNOWN
     if isinstance(t, dom.Array) or not isinstance(t, dom.Tensor):
         return dom.Data(t.site, t.fixed) if isinstance(t, (dom.Array, dom.Data)) else dom.UNKNOWN
@@ -435,7 +445,7 @@ def _listed(engine: Engine, node: ast.AST, t: dom.Tensor) -> None:
         engine.emit(observations.Escape, node, t.trace, exporters=mask, how=".tolist()", source="data", **fields)
 
 
-def inplace_write(engine: Engine, call: Call, target: dom.Value) -> None:
+def inplace_write(engine: Assigning, call: LibraryCall, target: dom.Value) -> None:
     """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
     assert isinstance(target, dom.Tensor)
     if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
@@ -451,7 +461,7 @@ def inplace_write(engine: Engine, call: Call, target: dom.Value) -> None:
         engine.written_in_place(target, call.node.func.value, call.node)
 
 
-def _inspect(engine: Engine, call: Call, entry: Op | None) -> None:
+def _inspect(engine: Engine, call: LibraryCall, entry: Op | None) -> None:
     """Record a call where the operator or its arguments are worth a look."""
     if not engine.context.tracing:
         return
@@ -474,19 +484,19 @@ def _inspect(engine: Engine, call: Call, entry: Op | None) -> None:
         _lowered(call, entry)
 
 
-def _dropout(call: Call) -> None:
+def _dropout(call: LibraryCall) -> None:
     training, p = call.arg(2, "training"), call.arg(1, "p")
     off = isinstance(p, dom.Const) and p.literal in (0, 0.0)
     if not off and (training is None or (isinstance(training, dom.Const) and training.literal is True)):
         call.engine.emit(observations.DropoutCall, call.node, op=call.name)
 
 
-def _attention(call: Call) -> None:
+def _attention(call: LibraryCall) -> None:
     if _drops(call):
         call.engine.emit(observations.DropoutCall, call.node, op=call.name)
 
 
-def _batch_norm(call: Call) -> None:
+def _batch_norm(call: LibraryCall) -> None:
     training, t = call.arg(5, "training"), call.tensor
     if not call.name.startswith("torch.nn.functional."):
         return
@@ -495,7 +505,7 @@ def _batch_norm(call: Call) -> None:
         call.engine.emit(observations.BatchNormCall, call.node, t.trace, op=call.name)
 
 
-def _squeeze(call: Call) -> None:
+def _squeeze(call: LibraryCall) -> None:
     engine, t = call.engine, call.tensor
     if call.arg(1, "dim") is not None or not call.args or t.source != "input":
         return
@@ -505,7 +515,7 @@ def _squeeze(call: Call) -> None:
         engine.emit(observations.Squeeze, call.node, t.trace, op=call.name, about=t, sure=sure)
 
 
-def _index_add(call: Call) -> None:
+def _index_add(call: LibraryCall) -> None:
     index, source = call.arg(2, "index"), call.arg(3, "source")
     if isinstance(index, dom.Tensor) and index.distinct:
         return
@@ -516,7 +526,7 @@ def _index_add(call: Call) -> None:
     call.engine.emit(observations.IndexAddCall, call.node, trace, about=source, **fields)
 
 
-_INSPECTED: dict[str, Callable[[Call], None]] = {
+_INSPECTED: dict[str, Callable[[LibraryCall], None]] = {
     "scaled_dot_product_attention": _attention,
     "batch_norm": _batch_norm,
     "squeeze": _squeeze,
@@ -525,7 +535,7 @@ _INSPECTED: dict[str, Callable[[Call], None]] = {
 }
 
 
-def _lowered(call: Call, entry: Op) -> None:
+def _lowered(call: LibraryCall, entry: Op) -> None:
     """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
     refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
@@ -547,7 +557,7 @@ def _lowered(call: Call, entry: Op) -> None:
         unexportable_calls.emit(engine, call.node, observations.Call, call.name, outcomes, **fields)
 
 
-def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
+def _distribution(engine: Observing, name: str, node: ast.AST) -> dom.Value:
     """A distribution is known by its name; `sample` and `rsample` of one draw."""
     tail = name.rpartition(".")[2]
     if tail[:1].isupper():
@@ -558,7 +568,7 @@ def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
     return dom.Tensor() if tail in ("log_prob", "entropy", "cdf", "icdf") else dom.UNKNOWN
 
 
-def _drops(call: Call) -> bool:
+def _drops(call: LibraryCall) -> bool:
     """Whether attention is given a rate of dropout that the mode of the module has no say in."""
     given = call.arg(4, "dropout_p")
     node = call.node
@@ -578,7 +588,7 @@ def _from_a_list(index: dom.Tensor) -> bool:
     return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
-def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> None:
+def _drawn(engine: Observing, node: ast.AST, name: str, source: str = "torch") -> None:
     """A draw from a generator: an observation, unless only training reads what is drawn."""
     frame = engine.frames[-1]
     if engine.context.tracing and not (
@@ -590,7 +600,7 @@ def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> N
             engine.emit(observations.DropoutCall, asked, op=asked.text)
 
 
-def _holds(call: Call, condition: str) -> bool:
+def _holds(call: LibraryCall, condition: str) -> bool:
     """Whether a condition of the operator table holds for sure: `name=literal`, or `name` given and true."""
     name, equals, wanted = condition.partition("=")
     given = call.kwargs.get(name)

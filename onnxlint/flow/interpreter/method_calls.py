@@ -9,15 +9,15 @@ from dataclasses import replace
 from onnxlint.flow.exports.call_sites import KEEPS
 from onnxlint.flow.exports.export_calls import record_lightning
 from onnxlint.flow.interpreter.builtin_calls import BUILTINS
-from onnxlint.flow.interpreter.library_calls import inplace_write, operator
+from onnxlint.flow.interpreter.library_calls import Function, LibraryCall, inplace_write, operator
 from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators.register import HANDLERS
-from onnxlint.flow.operators.transfer import Call, Handler, dict_values
+from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.python import implicit_calls, outside_state
 from onnxlint.flow.python.entry_parameters import TENSOR_NAMES
 from onnxlint.flow.python.implicit_calls import ITEMS, as_layer, layer_base
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Calling, Defining, Engine, InContext, Observing
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import element, join, join_all, updated
 
@@ -38,7 +38,7 @@ _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_co
 
 
 def method(
-    engine: Engine, owner: dom.Value, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: InContext, owner: dom.Value, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
     """A method of a value that is no object of the project."""
     handler = _METHODS.get(type(owner))
@@ -52,23 +52,23 @@ def _of_tensor(
         return dom.UNKNOWN
     handler = _TENSOR_METHODS.get(name)
     if handler is not None:
-        return handler(Call(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
+        return handler(LibraryCall(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
     return operator(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
 
 
-def _backward(call: Call) -> dom.Value:
+def _backward(call: LibraryCall) -> dom.Value:
     if call.engine.context.tracing:
         unexportable_calls.gradient(call.engine, call.tensor, call.node)
     return dom.CONFIG
 
 
-def _copied(call: Call) -> dom.Value:
+def _copied(call: LibraryCall) -> dom.Value:
     inplace_write(call.engine, call, call.tensor)
     return call.tensor
 
 
 # Methods of a tensor that are no operators of a graph.
-_TENSOR_METHODS: dict[str, Handler] = {
+_TENSOR_METHODS: dict[str, Function] = {
     "new_tensor": HANDLERS["tensor"],
     "copy_": _copied,
     "backward": _backward,
@@ -79,7 +79,7 @@ _TENSOR_METHODS: dict[str, Handler] = {
 
 
 def _of_size(
-    engine: Engine, owner: dom.Dim, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Observing, owner: dom.Dim, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
     del args, kwargs
     if owner.site is not None:
@@ -131,7 +131,7 @@ def _of_object(
     return engine.module_method(owner, name, args, kwargs, node)
 
 
-def _of_class(engine: Engine, owner: dom.ClassRef, name: str, *_: object) -> dom.Value:
+def _of_class(engine: Defining, owner: dom.ClassRef, name: str, *_: object) -> dom.Value:
     """What class methods of Lightning and transformers build of a class of the project."""
     if name not in ("load_from_checkpoint", "from_pretrained", "from_config") or not owner.info.is_module():
         return dom.UNKNOWN
@@ -139,7 +139,7 @@ def _of_class(engine: Engine, owner: dom.ClassRef, name: str, *_: object) -> dom
 
 
 def _of_super(
-    engine: Engine, owner: dom.Super, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Calling, owner: dom.Super, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
     if isinstance(owner.bound, dom.Instance):
         result = _inherited(engine, owner.bound, name, args, kwargs, node)
@@ -151,7 +151,7 @@ def _of_super(
 
 
 def _inherited(
-    engine: Engine, bound: dom.Instance, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Calling, bound: dom.Instance, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value | None:
     """What a method of a base class outside of the project gives; None where it gives the object itself."""
     cls = bound.object.cls
@@ -173,13 +173,13 @@ def _of_layer(
     return handler(engine, owner, name, args, node) if handler is not None else dom.UNKNOWN
 
 
-def _itself(engine: Engine, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _itself(engine: Calling, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
     if name == "train" and not (args and isinstance(args[0], dom.Const) and args[0].literal is False):
         engine.mode_switch(node)
     return owner
 
 
-def _hooked(engine: Engine, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _hooked(engine: InContext, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
     if not args or not isinstance(node, ast.Call):
         return dom.UNKNOWN
     _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
@@ -210,7 +210,7 @@ def _layers_within(_engine: Engine, owner: dom.Layer, *_: object) -> dom.Value:
     return owner.items if owner.items is not None else dom.UNKNOWN
 
 
-def _layer_added(engine: Engine, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
     if not args or not isinstance(node, ast.Call):
         return dom.UNKNOWN
     item = args[-1]
@@ -240,7 +240,7 @@ _LAYER_METHODS: dict[str, Callable[[Engine, dom.Layer, str, list[dom.Value], ast
 }
 
 
-def _rebind(engine: Engine, node: ast.Call, v: dom.Value) -> None:
+def _rebind(engine: InContext, node: ast.Call, v: dom.Value) -> None:
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, (ast.Name, ast.Attribute)):
         engine.frames[-1].rebind(node.func.value, v)
     elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Subscript):
@@ -271,7 +271,7 @@ def _dict_method(owner: dom.Dict, name: str, args: list[dom.Value]) -> dom.Value
 
 
 def _of_sequence(
-    engine: Engine, owner: dom.Tuple | dom.Seq, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: InContext, owner: dom.Tuple | dom.Seq, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
     del kwargs
     if name in ("append", "appendleft", "extend", "insert", "add") and args and isinstance(node, ast.Call):

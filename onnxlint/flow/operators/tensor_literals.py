@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from onnxlint.flow.operators.transfer import Call, kind_of
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Observing
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import CONFIG, Array, Config, Const, Data, Dim, Seq, Shape, Tensor, Tuple, Value
 
 
-def tensor(engine: Engine, call: Call, given: Value) -> Value:
+def tensor(engine: Observing, call: Call, given: Value) -> Value:
     """`torch.tensor(given)` and its like."""
     kind = kind_of(call.kwargs.get("dtype"))
     _use(engine, call, given)
@@ -32,7 +32,7 @@ def _kind_of(given: Value) -> str | None:
     return None
 
 
-def _use(engine: Engine, call: Call, given: Value) -> None:
+def _use(engine: Observing, call: Call, given: Value) -> None:
     """What a tensor constructor freezes: dims and data in its argument."""
     items = _leaves(given)
     if isinstance(given, Shape):  # the whole of it: the batch is in it at the least

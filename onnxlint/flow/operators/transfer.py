@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Operating
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
@@ -16,7 +16,7 @@ from onnxlint.flow.values.joins import element
 class Call:
     """One call of a torch operator: the tensor it works on is the first of `args`, method or function alike."""
 
-    engine: Engine
+    engine: Operating
     op: str
     name: str
     args: list[dom.Value]

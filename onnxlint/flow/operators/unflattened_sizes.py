@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import InContext
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Const, Dim, Extent, Tensor, Value
 
@@ -23,7 +23,7 @@ OPERATORS = frozenset(("+", "-", "*", "/", "//", "%", "**", "@", "=="))
 FUNCTIONS = frozenset(("add", "sub", "rsub", "mul", "div", "pow", "remainder", "lerp", "addcmul", "matmul"))
 
 
-def lost(engine: Engine, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
+def lost(engine: InContext, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
     """What `unflatten` gives of `before`: in TorchScript's trace its sizes are numbers from here on."""
     if before.source != "input":
         return t
@@ -37,7 +37,7 @@ def lost(engine: Engine, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
     return replace(t, lead=hidden(shapes.extent_of(t, 0, engine.context.axes)) if t.lead is None else hidden(t.lead))
 
 
-def read_at(engine: Engine, t: Tensor, node: ast.AST) -> Tensor:
+def read_at(engine: InContext, t: Tensor, node: ast.AST) -> Tensor:
     """The tensor with its sizes as `.shape` gives them: those that `unflatten` hid become numbers at this place."""
     if not _any(t):
         return t

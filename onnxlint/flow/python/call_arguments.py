@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from onnxlint.flow.python.entry_parameters import by_annotation
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join_all
 from onnxlint.project.classes import FunctionUnit
@@ -30,7 +30,7 @@ def without_stars(args: list[dom.Value]) -> list[dom.Value]:
 
 
 def bind(
-    engine: Engine, unit: FunctionUnit, args: Sequence[dom.Value], kwargs: dict[str, dom.Value]
+    engine: Defining, unit: FunctionUnit, args: Sequence[dom.Value], kwargs: dict[str, dom.Value]
 ) -> dict[str, dom.Value]:
     """Arguments by the names of the parameters; defaults for what was not given."""
     a = unit.args
@@ -77,7 +77,7 @@ def bind(
     return values
 
 
-def _argument(engine: Engine, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
+def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
     """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
     name = parameter.arg
     if isinstance(v, dom.Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
@@ -97,7 +97,7 @@ def _argument(engine: Engine, unit: FunctionUnit, parameter: ast.arg, v: dom.Val
 
 
 def _missing(
-    engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: dom.Value | None
+    engine: Defining, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: dom.Value | None
 ) -> dom.Value:
     """A parameter that the call does not give."""
     if loose is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.outline import dotted
@@ -159,7 +159,7 @@ _PLAIN_NAMES = frozenset(
 )
 
 
-def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
+def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
     if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
@@ -207,7 +207,7 @@ def _read_by_key(unit: FunctionUnit, name: str) -> bool:
     return re.search(pattern, _text_about(unit, name)) is not None
 
 
-def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
+def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
     v = entry_value(engine, unit, parameter, default)
     if not isinstance(v, dom.Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
@@ -217,7 +217,7 @@ def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, defau
     return dom.Config(default=dom.Const(default.value)) if off else v
 
 
-def vararg_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg) -> dom.Value:
+def vararg_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg) -> dom.Value:
     """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
     trace = dom.Trace(
         unit.module.path, parameter.lineno + unit.shift, f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
@@ -274,13 +274,13 @@ def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     return re.search(f"{methods}|{functions}", text) is not None
 
 
-def tensor(engine: Engine, trace: dom.Trace) -> dom.Tensor:
+def tensor(engine: InContext, trace: dom.Trace) -> dom.Tensor:
     """A tensor that the model is fed, of unknown rank."""
     del engine
     return dom.Tensor(None, None, "input", None, None, None, trace)
 
 
-def by_annotation(engine: Engine, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
+def by_annotation(engine: InContext, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
     """What an annotation says; None where it says nothing of use."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
@@ -308,7 +308,7 @@ def by_annotation(engine: Engine, node: ast.expr, trace: dom.Trace, module: Modu
     return _of_the_project(engine, node, trace, module)
 
 
-def _of_the_project(engine: Engine, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value:
+def _of_the_project(engine: InContext, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value:
     """What an annotation says that names an alias of a type, or a record of tensors and numbers."""
     if isinstance(node, ast.Name) and node.id in module.assigns:
         meant = module.assigns[node.id].value
@@ -341,7 +341,7 @@ def _of_the_project(engine: Engine, node: ast.expr, trace: dom.Trace, module: Mo
     return dom.Instance(record)
 
 
-def _holder_of_tensors(engine: Engine, cls: ClassInfo) -> dom.Value:
+def _holder_of_tensors(engine: InContext, cls: ClassInfo) -> dom.Value:
     """An object of a plain class whose constructor stores tensors: `NestedTensor(tensors, mask)`."""
     init = cls.find_method("__init__")
     if init is None or cls.is_module() or cls.external_bases() - {"object", "builtins.object"}:
@@ -376,7 +376,7 @@ def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
     return tuple((target.id, annotation) for target, annotation in found if isinstance(target, ast.Name))
 
 
-def _subscripted(engine: Engine, node: ast.Subscript, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
+def _subscripted(engine: InContext, node: ast.Subscript, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
     name = _last(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts:  # tuple[()]

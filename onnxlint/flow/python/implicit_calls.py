@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.state.protocols import Calling, Engine, InContext, Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import NOWHERE
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -28,7 +28,7 @@ _BINARY = {
 DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
 
 
-def binary(engine: Engine, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value | None:
+def binary(engine: Calling, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value | None:
     """`a + b` of an object that has the operator; None where no object has it."""
     name = _BINARY.get(operator)
     for owner, other, prefix in ((a, b, ""), (b, a, "r")):
@@ -38,7 +38,7 @@ def binary(engine: Engine, operator: str, a: dom.Value, b: dom.Value, node: ast.
     return None
 
 
-def fallback_attribute(engine: Engine, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value | None:
+def fallback_attribute(engine: Calling, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value | None:
     """What the `__getattr__` of an object's class gives for a name that nothing else defines."""
     unit = owner.object.cls.find_method("__getattr__")
     if unit is None or name.startswith("__") or sum(f.unit is unit for f in engine.frames) > 1:
@@ -47,7 +47,7 @@ def fallback_attribute(engine: Engine, owner: dom.Instance, name: str, node: ast
     return None if found == dom.UNKNOWN or dom.is_none(found) else found
 
 
-def entered(engine: Engine, v: dom.Value, node: ast.AST) -> dom.Value:
+def entered(engine: Calling, v: dom.Value, node: ast.AST) -> dom.Value:
     """What `with v as name` binds."""
     if isinstance(v, dom.Seq):  # what a generator of `contextlib.contextmanager` yields
         return v.item
@@ -57,7 +57,7 @@ def entered(engine: Engine, v: dom.Value, node: ast.AST) -> dom.Value:
     return v if isinstance(v, dom.Instance) else dom.UNKNOWN
 
 
-def left(engine: Engine, v: dom.Value, node: ast.AST) -> None:
+def left(engine: Calling, v: dom.Value, node: ast.AST) -> None:
     """The end of `with v`."""
     unit = v.object.cls.find_method("__exit__") if isinstance(v, dom.Instance) else None
     if unit is not None:
@@ -65,7 +65,7 @@ def left(engine: Engine, v: dom.Value, node: ast.AST) -> None:
 
 
 def as_layer(
-    engine: Engine, owner: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+    engine: Calling, owner: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
 ) -> dom.Value | None:
     """What the forward of the torch.nn class that an object's class derives from gives; None where there is none."""
     base = layer_base(owner.object.cls)
@@ -171,7 +171,7 @@ def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> 
                 _never_entered(frame.engine, frame.bound.object.attrs.get(node.attr))
 
 
-def _never_entered(engine: Engine, v: dom.Value | None) -> None:
+def _never_entered(engine: Calling, v: dom.Value | None) -> None:
     """Take the forwards of a module and of those in it for reached."""
     if isinstance(v, dom.Layer):
         _never_entered(engine, v.items)
@@ -217,7 +217,7 @@ def only_model(frame: Running) -> dom.Instance | None:
     return next(iter(models.values())) if len(models) == 1 else None
 
 
-def hook_loosely(engine: Engine, holder: dom.Instance, hook: dom.Value, node: ast.AST) -> None:
+def hook_loosely(engine: InContext, holder: dom.Instance, hook: dom.Value, node: ast.AST) -> None:
     """Note a hook that a constructor gives to a layer under a local name: it runs when its module does."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         held = holder.object.attrs.get(LOOSE_HOOKS)
@@ -237,7 +237,7 @@ _COMPARISONS: dict[str, ast.cmpop] = {
 _OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
 
 
-def operator_function(engine: Engine, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def operator_function(engine: InContext, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
     """`operator.add(a, b)` and its like: what the operator gives."""
     short = name.rpartition(".")[2]
     frame = engine.frames[-1]

@@ -7,7 +7,7 @@ import builtins
 import re
 
 from onnxlint.flow.python import implicit_calls
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Defining, Engine, InContext
 from onnxlint.flow.values.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
 from onnxlint.project.classes import ModuleInfo
 
@@ -41,7 +41,7 @@ def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
     return UNKNOWN
 
 
-def _assigned(engine: Engine, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
+def _assigned(engine: Defining, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
     if statement.value is None:
         return UNKNOWN
     if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
@@ -68,7 +68,7 @@ def dotted(engine: Engine, full: str, importer: ModuleInfo) -> Value:
     return of_a_library(engine, full)
 
 
-def of_a_library(engine: Engine, full: str) -> Value:
+def of_a_library(engine: InContext, full: str) -> Value:
     """What a dotted name of a library means; the versions of torch and of the torchvision beside it are known."""
     if full not in ("torch.__version__", "torch.version.__version__", "torchvision.__version__"):
         return External(full)

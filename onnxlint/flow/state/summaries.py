@@ -22,7 +22,7 @@ DEPTH = 40  # of calls within calls
 Place: TypeAlias = "tuple[Any, ...]"  # a function and what of the context decides what is observed in it
 
 
-class Call:
+class CallKey:
     """What tells one call of a function from another; its hash, which goes through all arguments, is taken once."""
 
     __slots__ = ("_flags", "_hash", "parts")
@@ -54,7 +54,7 @@ class Call:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Call) and self._hash == other._hash and self.parts == other.parts
+        return isinstance(other, CallKey) and self._hash == other._hash and self.parts == other.parts
 
 
 _ENTRY, _ALWAYS = -1, DEPTH * 1000  # what a result depends on beside its arguments: the entry point, nothing
@@ -76,28 +76,28 @@ class _Run:
     number: int
     result: dom.Value = dom.UNKNOWN
     recursive: bool = False
-    dependent: list[tuple[Place, Call]] = field(default_factory=list)
+    dependent: list[tuple[Place, CallKey]] = field(default_factory=list)
 
 
 class Summaries:
     """The results of calls, and what the entry point that runs has assigned to attributes."""
 
     def __init__(self) -> None:
-        self._kept: dict[Place, dict[Call, Summary]] = {}
-        self._here: dict[Place, dict[Call, Summary]] = {}  # of this entry point, or of a call that runs
-        self._running: dict[Call, _Run] = {}
+        self._kept: dict[Place, dict[CallKey, Summary]] = {}
+        self._here: dict[Place, dict[CallKey, Summary]] = {}  # of this entry point, or of a call that runs
+        self._running: dict[CallKey, _Run] = {}
         self._active: dict[Place, list[_Run]] = {}  # the same by function and object
         self._assigned: dict[tuple[dom.Object, str], dom.Value | None] = {}  # with what was there before
         self._names: set[str] = set()  # of these
         self._reads: set[str] = set()
         self._depends = _ALWAYS
 
-    def of(self, place: Place) -> dict[Call, Summary]:
+    def of(self, place: Place) -> dict[CallKey, Summary]:
         """The calls at a place with their results."""
         kept, here = self._kept.get(place, {}), self._here.get(place)
         return {**kept, **here} if here else kept
 
-    def recall(self, places: Sequence[Place], call: Call, depth: int) -> dom.Value | None:
+    def recall(self, places: Sequence[Place], call: CallKey, depth: int) -> dom.Value | None:
         """The result of an equal call at one of these places, finished or running; None where there is none."""
         for place in places:
             summary = self._here.get(place, {}).get(call) if self._here else None
@@ -130,7 +130,7 @@ class Summaries:
         return True
 
     @contextmanager
-    def running(self, place: Place, call: Call | None, bound: dom.Value | None) -> Iterator[list[dom.Value]]:
+    def running(self, place: Place, call: CallKey | None, bound: dom.Value | None) -> Iterator[list[dom.Value]]:
         """A call runs; the result that the block puts into the list is kept. Without a `call` none is."""
         results: list[dom.Value] = []
         if call is None:
@@ -163,7 +163,7 @@ class Summaries:
             self._here.get(place, {}).pop(call, None)
         run.dependent.clear()
 
-    def again(self, call: Call | None, result: dom.Value) -> bool:
+    def again(self, call: CallKey | None, result: dom.Value) -> bool:
         """True where a call has called itself, and no other that runs; then this is what it gives in its next run."""
         run = self._running[call] if call is not None else None
         if run is None or not run.recursive or self._depends < run.number or result == dom.UNKNOWN:
