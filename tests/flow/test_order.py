@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Span
 from onnxlint.flow import analysis, entry_points
+from onnxlint.flow.interpreter import interpret
 from onnxlint.flow.part_results import merged
 from onnxlint.flow.state import budget, constructor_recall, partitions, summaries
 from onnxlint.flow.state.observations import Branch, Observation
@@ -174,6 +175,7 @@ def as_given(monkeypatch: pytest.MonkeyPatch) -> None:
         return list(modules)
 
     monkeypatch.setattr(entry_points, "in_order", unsorted)
+    monkeypatch.setattr(interpret, "CONTEXTS", 10_000)
     monkeypatch.setattr(constructor_recall, "HABIT", 10_000)
 
 

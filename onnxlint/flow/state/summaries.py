@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 
-# Kinds of arguments for which a function is run; what these returned for equal flags stands for the rest.
+# Kinds of arguments for which a function is run; what these returned for equal flags stands for the rest. The first
+# count, and which are first depends on the project alone: the entry points of a part run one after the other in one
+# process, in the order of their modules (`partitions.in_order`), whatever the order of the paths and of the parts.
 CONTEXTS = 5
 DEPTH = 40  # of calls within calls
 
