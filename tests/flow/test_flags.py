@@ -24,9 +24,9 @@ def halved(x, strict):
     return x / 2
 
 class M(nn.Module):
-    def __init__(self, p=0.5):
+    def __init__(self, p=0.5, ndevices=None):
         super().__init__()
-        self.p = p
+        self.p, self.ndevices = p, int(ndevices)
         self.inner = {inner}
     def forward(self, x: Tensor{parameters}):
 """
@@ -51,6 +51,7 @@ OFF = {
     "the right side of an and": ("y = flag and x.sum().item()\nreturn x + y", "flag: bool = False"),
     "a flag that is None": (f"if flag is not None:\n    {READ}\nreturn x", "flag: bool | None = None"),
     "a comparison with True": (f"if flag is True:\n    {READ}\nreturn x", "flag: bool = False"),
+    "more than one device": (f"if self.ndevices > 1:\n    {READ}\nreturn x", "flag=False"),
     "a keyword": (f"if flag:\n    {READ}\nreturn x", "*, flag: bool = False"),
     "an inner module that is told": ("return self.inner(x, strict=flag)", "flag: bool = False"),
     "a function that is told": ("return halved(x, flag)", "flag: bool = False"),

@@ -73,6 +73,8 @@ class Conditions(Arithmetic):
     def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
         if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(_last_name(node)):
             return True  # what is exported has been trained
+        if v == dom.CONFIG and (one := _on_one_device(node)) is not None:
+            return one
         return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
 
     def _usual_type(self, node: ast.expr) -> bool | None:
@@ -345,6 +347,9 @@ def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
     return ""
 
 
+_DEVICES = re.compile(r"_?(?:n|num|number_of)_?(?:devices|gpus?)|world_size")
+_ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
+_ON_MANY |= {(ast.LtE, 1): False, (ast.Lt, 2): False, (ast.Eq, 1): False}
 _INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
 _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
 
@@ -364,6 +369,16 @@ def _usual(v: dom.Value) -> bool | None:
     """What a condition is where nobody changes a default."""
     v = dom.or_default(v)
     return bool(v.literal) if isinstance(v, dom.Const) else None
+
+
+def _on_one_device(node: ast.expr) -> bool | None:
+    """What `self.ndevices > 1` is on one device, where models are exported; None for another condition."""
+    if not isinstance(node, ast.Compare) or not isinstance(node.comparators[0], ast.Constant):
+        return None
+    number = node.comparators[0].value
+    many = _ON_MANY.get((type(node.ops[0]), number)) if type(number) is int else None
+    counts = many is not None and len(node.ops) == 1 and _DEVICES.fullmatch(_last_name(node.left))
+    return not many if counts else None
 
 
 def _both(word: str, left: dom.Value, right: dom.Value) -> dom.Truth:
