@@ -191,7 +191,7 @@ class _Run:
             parts += [os.fsencode(info.source.path), info.name, info.path, self._index.digests[info.source.path]]
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         parts.append("declared" if part.declared else "")
-        for names in (part.foreign, part.built, part.run, part.only or ()):
+        for names in (part.foreign, part.built, part.run, part.only or (), part.set_length):
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
         parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers, *part.exports]
         parts += ["|", *part.called]

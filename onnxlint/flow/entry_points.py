@@ -69,7 +69,7 @@ class Run:
 
 def run_part(engine: Interpreter, part: Part) -> Run:
     """Run the entry points of a part; the engine holds what they saw."""
-    engine.read_calls(ConstructorCalls(part.modules, part.foreign))
+    engine.read_calls(ConstructorCalls(part.modules, part.foreign), part.set_length)
     with noting_passed_over(engine.passed_over):
         return _run_jobs(engine, part)
 
@@ -323,7 +323,8 @@ class _Forward(_Job):
         args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
         instance = dom.Instance(engine.model(self.cls))
         own = self.cls.find_method("__call__")
-        with engine.within(tracing=True, outermost=self.outermost):
+        set_length = name_of(self.cls) in engine.set_length
+        with engine.within(tracing=True, outermost=self.outermost, set_length=set_length):
             if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
                 engine.call_instance(instance, _given(self.unit, args), kwargs, NOWHERE)
             else:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from onnxlint.flow.exports.deployment import methods_called
+from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, has_layers
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
@@ -284,11 +285,12 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
     reach = Reach(modules)
     outside, callers, known = reach.outside(), reach.callers(), []
     called = methods_called(_text(info, name.partition(".")[0]) for info, name in reach.exporting)
+    set_length = of_set_length(modules)
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         mine = tuple(name for name in callers if name.startswith(paths))
-        known.append(replace(part, outside=own, callers=mine, called=called))
+        known.append(replace(part, outside=own, callers=mine, called=called, set_length=set_length))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         return [replace(known[0], exports=exports, origin=reach.origin)]

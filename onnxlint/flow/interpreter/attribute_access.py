@@ -254,8 +254,11 @@ def read_dim(engine: InContext, t: dom.Tensor, axis: dom.Value, trace_name: str 
 
 def _named_length(engine: InContext) -> bool:
     """True in `length = x.shape[-1]` where nobody declared the axes: the name says what the last one is."""
-    s = engine.frames[-1].statement_node if engine.frames and engine.context.axes.declared is None else None
+    where = engine.context
+    s = engine.frames[-1].statement_node if engine.frames and where.axes.declared is None else None
     if not isinstance(s, ast.Assign) or not isinstance(s.targets[0], ast.Name) or s.targets[0].id not in _LENGTH_NAMES:
+        return False
+    if where.set_length:
         return False
     asked = s.value.value if isinstance(s.value, ast.Subscript) else getattr(s.value, "func", None)
     return isinstance(asked, ast.Attribute) and asked.attr in ("shape", "size")
@@ -292,16 +295,16 @@ def unpack_shape(
     for i, name in enumerate(names):
         extent = with_trace(shapes.extent_of(t, i, engine.context.axes), t)
         if engine.context.axes.declared is None and t.dims is None:
-            extent = _by_name(extent, name, i, count)
+            extent = _by_name(extent, name, i, count, engine.context.set_length)
         found.append(extent)
     return found
 
 
-def _by_name(extent: dom.Extent, name: str, axis: int, rank: int) -> dom.Extent:
+def _by_name(extent: dom.Extent, name: str, axis: int, rank: int, set_length: bool) -> dom.Extent:
     """What an undeclared axis is taken for: by the name that the code gives it, or static if it is the last."""
     if axis == 0 and isinstance(extent, dom.Dim):
         return extent
-    if name in _LENGTH_NAMES and rank <= 4 and isinstance(extent, dom.Dim):
+    if name in _LENGTH_NAMES and rank <= 4 and isinstance(extent, dom.Dim) and not set_length:
         return replace(extent, axes=frozenset(("length",)))
     if axis == rank - 1 or name in _STATIC_NAMES:
         return dom.CONFIG

@@ -122,6 +122,7 @@ class Objects(Emitter):
         return dom.Instance(obj)
 
     created: set[ClassInfo]
+    set_length: frozenset[str] = frozenset()
     around: dict[ClassInfo, dom.Scope]  # of classes that stand in a function, the variables of that
     built: dict[ClassInfo, list[dom.Object]]  # the modules that the project's own code builds
 
@@ -210,9 +211,9 @@ class Objects(Emitter):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             return self.partial[info]
 
-    def read_calls(self, calls: ConstructorCalls) -> None:
-        """From now on a default is what these calls do not change."""
-        self.constructor_calls = calls
+    def read_calls(self, calls: ConstructorCalls, set_length: frozenset[str] = frozenset()) -> None:
+        """From now on a default is what these calls do not change, and the length of these classes is a setting."""
+        self.constructor_calls, self.set_length = calls, set_length
 
     def constructor_value(
         self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None

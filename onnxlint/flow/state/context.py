@@ -26,6 +26,7 @@ class Context:
     looping: int = 0  # loops of this function around the statement
     over_modules: bool = False  # what a loop that turns once for each module runs over is being evaluated
     outermost: bool = False  # what runs first is a model that nothing else in the project holds
+    set_length: bool = False  # the sequences that it gets are as long as a setting says
     switching: bool = False  # what runs first is an overridden `eval()` or `train()`
     example_batch: int | None = None
     describing: int = 0  # how deep in annotations of records

@@ -37,7 +37,7 @@ class Part:
     ran before. With `only`, nothing but the forward of these classes runs. `outside` are classes and scripts that no
     export comes to, with the reason; `callers` are functions that export or call such, what calls another first;
     `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
-    methods that scripts call on whatever they export.
+    methods that scripts call on whatever they export. `set_length` are classes whose sequences have a set length.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -51,6 +51,7 @@ class Part:
     exports: tuple[str, ...] = ()
     origin: str = ""
     called: tuple[str, ...] = ()
+    set_length: frozenset[str] = frozenset()
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

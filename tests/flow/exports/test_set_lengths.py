@@ -1,0 +1,34 @@
+"""A length that the constructor fixes is hardly a dynamic axis; one that nothing is made for is."""
+
+from __future__ import annotations
+
+import pytest
+from analysing import told
+
+SOURCE = """\
+class Mixer(nn.Module):
+    def forward(self, x: Tensor):
+        batch, length, width = x.shape
+        if length % 2 == 0:
+            x = x * 2
+        return x
+
+class Model(nn.Module):
+    def __init__(self, configs):
+        super().__init__()
+        self.mixers = configs.kind(Mixer)
+        self.head = nn.Linear({wide}, configs.pred_len)
+    def forward(self, x: Tensor):
+        B, L, D = x.shape
+        return x * 2 if L > 64 else self.head(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("wide", "sure"),
+    [("configs.seq_len", False), ("configs.d_model * configs.seq_len", False), ("max_seq_len", True), ("width", True)],
+)
+def test_the_length_that_a_layer_is_made_for_is_set(wide: str, sure: bool) -> None:
+    doubt = "" if sure else "?"
+    expected = [f"Branch dim: L > 64{doubt}", f"Branch dim: length % 2 == 0{doubt}"]
+    assert told(SOURCE.format(wide=wide)) == expected
