@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from onnxlint.flow.state.partitions import name_of
-from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.classes import ModuleInfo
 
 _LENGTH = r"(?:seq_?len(?:gth)?|sequence_length|input_len(?:gth)?|context_(?:window|length)|look_?back)"
 _AS_WIDE = re.compile(rf"\bLinear\((?:[^()]|\([^()]*\))*?\b{_LENGTH}\b")

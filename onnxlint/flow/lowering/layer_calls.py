@@ -56,7 +56,7 @@ def attribute(layer: dom.Layer, name: str) -> dom.Value:
             a, b = layer.arg(0, "in_features"), layer.arg(1, "out_features")
             if short == "Embedding":
                 b, a = layer.arg(0, "num_embeddings"), layer.arg(1, "embedding_dim")
-            dims = tuple(shapes.from_value(v) if v is not None else dom.CONFIG for v in (b, a))
+            dims = tuple(shapes.from_value(v or dom.CONFIG) for v in (b, a))
         return dom.Tensor(dims, None, "weight", "float")
     if name == "training":
         return dom.Const(False)
@@ -116,7 +116,7 @@ def _call(
     if isinstance(x, dom.Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
         x = replace(x, source="input")
     if not isinstance(x, dom.Tensor):
-        return dom.Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == dom.UNKNOWN else x
+        return dom.Tensor(trace=getattr(x, "trace", None)) if x == dom.UNKNOWN else x
     if x.given:
         x = replace(x, given="")
         args = [x, *args[1:]]
@@ -166,7 +166,7 @@ def _resizes(item: dom.Value) -> bool:
 
 
 def _with_last(x: dom.Tensor, size: dom.Value | None) -> dom.Tensor:
-    last: dom.Extent = shapes.from_value(size) if size is not None else dom.CONFIG
+    last: dom.Extent = shapes.from_value(size or dom.CONFIG)
     return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
 
 
@@ -188,7 +188,7 @@ def _recurrent(engine: Engine, layer: dom.Layer, args: list[dom.Value], node: as
     hidden = layer.arg(1, "hidden_size")
     double = layer.arg(6, "bidirectional")
     two = exporter_support.literal_true(double)
-    width = shapes.from_value(hidden) if hidden is not None else dom.CONFIG
+    width = shapes.from_value(hidden or dom.CONFIG)
     wide = shapes.fold((dom.Const(2), width)) if two else width if double is None else dom.CONFIG
     output = _with_last(x, wide)
     first = layer.arg(4, "batch_first")
@@ -228,7 +228,7 @@ def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: as
         return _padding(layer, short, x)
     if short == "Embedding":
         width = layer.arg(1, "embedding_dim")
-        dims = (*x.dims, shapes.from_value(width) if width is not None else dom.CONFIG) if x.dims is not None else None
+        dims = (*x.dims, shapes.from_value(width or dom.CONFIG)) if x.dims is not None else None
         return replace(x, dims=dims, kind="float")
     if short in ("CosineSimilarity", "PairwiseDistance"):
         axis = dom.as_int(layer.arg(0, "dim") or dom.Const(1)) if short == "CosineSimilarity" else -1
@@ -287,7 +287,7 @@ def _padding(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
 
 def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     out = layer.arg(1, "out_channels")
-    channels: dom.Extent = shapes.from_value(out) if out is not None else dom.CONFIG
+    channels: dom.Extent = shapes.from_value(out or dom.CONFIG)
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
     mode = layer.arg(8, "padding_mode")
     if isinstance(mode, dom.Const) and mode.literal != "zeros":

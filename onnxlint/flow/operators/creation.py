@@ -10,7 +10,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 
 
-@handles("zeros", "ones", "empty", "rand", "randn", "full")
+@handles("zeros ones empty rand randn full")
 def _creation(call: Call) -> dom.Value:
     if call.op == "full":
         given = call.arg(0, "size")
@@ -25,7 +25,7 @@ def _creation(call: Call) -> dom.Value:
     return call.made(dims, kind)
 
 
-@handles("new_zeros", "new_ones", "new_empty", "new_full")
+@handles("new_zeros new_ones new_empty new_full")
 def _new(call: Call) -> dom.Value:
     sizes = call.sizes(1, "size")
     if call.op == "new_full":
@@ -34,7 +34,7 @@ def _new(call: Call) -> dom.Value:
     return call.made(tuple(shapes.from_value(s) for s in sizes) if sizes is not None else None, call.tensor.kind)
 
 
-@handles("zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "randint_like")
+@handles("zeros_like ones_like full_like empty_like rand_like randn_like randint_like")
 def _creation_like(call: Call) -> dom.Value:
     t = call.tensor
     return dom.Tensor(t.dims, t.lead, "made", kind_of(call.kwargs.get("dtype")) or t.kind, None, None, t.trace)
@@ -50,15 +50,15 @@ def _randint(call: Call) -> dom.Value:
 @handles("randperm")
 def _randperm(call: Call) -> dom.Value:
     given = call.arg(0, "n")
-    return call.made((shapes.from_value(given) if given is not None else dom.CONFIG,), "int")
+    return call.made((shapes.from_value(given or dom.CONFIG),), "int")
 
 
-@handles("arange", "linspace", "logspace", "range")
+@handles("arange linspace logspace range")
 def _arange(call: Call) -> dom.Value:
     call.engine.use_all(call.args, call.op)
     if call.op in ("linspace", "logspace"):
         steps = call.arg(2, "steps")
-        made = call.made((shapes.from_value(steps) if steps is not None else dom.CONFIG,), "float")
+        made = call.made((shapes.from_value(steps or dom.CONFIG),), "float")
         made.trace = steps.trace if steps is not None else None
         return made
     given = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
@@ -96,21 +96,13 @@ def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:
 def _eye(call: Call) -> dom.Value:
     a = call.arg(0, "n")
     b = call.arg(1, "m") or a
-    return call.made(tuple(shapes.from_value(v) if v is not None else dom.CONFIG for v in (a, b)), "float")
+    return call.made(tuple(shapes.from_value(v or dom.CONFIG) for v in (a, b)), "float")
 
 
 @handles(
-    "tensor",
-    "as_tensor",
-    "from_numpy",
-    "asarray",
-    "scalar_tensor",
-    "LongTensor",
-    "FloatTensor",
-    "IntTensor",
-    "BoolTensor",
-    "Tensor",
-    "new_tensor",
+    """
+    tensor as_tensor from_numpy asarray scalar_tensor LongTensor FloatTensor IntTensor BoolTensor Tensor new_tensor
+    """
 )
 def _tensor(call: Call) -> dom.Value:
     given = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
@@ -128,7 +120,7 @@ def _meshgrid(call: Call) -> dom.Value:
     return dom.Tuple((one,) * len(vectors)) if vectors else dom.Seq(one)
 
 
-@handles("cartesian_prod", "block_diag")
+@handles("cartesian_prod block_diag")
 def _combined(call: Call) -> dom.Value:
     tensors = call.tensors()
     if not tensors or any(t.dims is None for t in tensors):
@@ -156,12 +148,12 @@ def _size(call: Call) -> dom.Value:
     return call.engine.read_dim(call.tensor, axis, call.node)
 
 
-@handles("dim", "ndimension")
+@handles("dim ndimension")
 def _dim(call: Call) -> dom.Value:
     return dom.Const(len(call.tensor.dims)) if call.tensor.dims is not None else dom.CONFIG
 
 
-@handles("numel", "nelement", "numel_")
+@handles("numel nelement numel_")
 def _numel(call: Call) -> dom.Value:
     t = call.tensor
     if t.ragged is not None:
@@ -179,7 +171,7 @@ def _cond(call: Call) -> dom.Value:
     return call.engine.apply(branch, values, {}, call.node) if branch is not None else dom.UNKNOWN
 
 
-@handles("multinomial", "normal", "poisson")
+@handles("multinomial normal poisson")
 def _draw(call: Call) -> dom.Value:
     sizes = call.sizes(3, "size") if call.op == "normal" and ("size" in call.kwargs or len(call.args) > 2) else None
     if sizes is not None:

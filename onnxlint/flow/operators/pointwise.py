@@ -11,123 +11,16 @@ from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none
 
 
 @handles(
-    "relu",
-    "gelu",
-    "silu",
-    "sigmoid",
-    "tanh",
-    "exp",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "abs",
-    "neg",
-    "square",
-    "pow",
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "true_divide",
-    "where",
-    "clamp",
-    "clip",
-    "clamp_min",
-    "clamp_max",
-    "maximum",
-    "minimum",
-    "masked_fill",
-    "softplus",
-    "leaky_relu",
-    "elu",
-    "hardswish",
-    "mish",
-    "erf",
-    "sin",
-    "cos",
-    "atan2",
-    "fmod",
-    "remainder",
-    "floor_divide",
-    "lerp",
-    "addcmul",
-    "addcdiv",
-    "nan_to_num",
-    "round",
-    "floor",
-    "ceil",
-    "sign",
-    "dropout",
-    "alpha_dropout",
-    "feature_dropout",
-    "dropout2d",
-    "dropout1d",
-    "dropout3d",
-    "bernoulli",
-    "relu6",
-    "selu",
-    "celu",
-    "logsigmoid",
-    "softsign",
-    "tanhshrink",
-    "softshrink",
-    "hardshrink",
-    "hardsigmoid",
-    "hardtanh",
-    "threshold",
-    "prelu",
-    "rrelu",
-    "logit",
-    "expit",
-    "expm1",
-    "log1p",
-    "log2",
-    "log10",
-    "exp2",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "arctan2",
-    "sinh",
-    "cosh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "sinc",
-    "reciprocal",
-    "trunc",
-    "frac",
-    "sgn",
-    "hypot",
-    "logaddexp",
-    "logaddexp2",
-    "xlogy",
-    "float_power",
-    "rsub",
-    "subtract",
-    "multiply",
-    "divide",
-    "negative",
-    "positive",
-    "absolute",
-    "fix",
-    "erfc",
-    "lgamma",
-    "digamma",
-    "deg2rad",
-    "rad2deg",
-    "copysign",
-    "heaviside",
-    "fmax",
-    "fmin",
-    "angle",
-    "conj",
-    "complex",
-    "polar",
+    """
+    relu gelu silu sigmoid tanh exp log sqrt rsqrt abs neg square pow add sub mul div true_divide where clamp clip
+    clamp_min clamp_max maximum minimum masked_fill softplus leaky_relu elu hardswish mish erf sin cos atan2 fmod
+    remainder floor_divide lerp addcmul addcdiv nan_to_num round floor ceil sign dropout alpha_dropout feature_dropout
+    dropout2d dropout1d dropout3d bernoulli relu6 selu celu logsigmoid softsign tanhshrink softshrink hardshrink
+    hardsigmoid hardtanh threshold prelu rrelu logit expit expm1 log1p log2 log10 exp2 tan asin acos atan arctan2 sinh
+    cosh asinh acosh atanh arcsin arccos arctan sinc reciprocal trunc frac sgn hypot logaddexp logaddexp2 xlogy
+    float_power rsub subtract multiply divide negative positive absolute fix erfc lgamma digamma deg2rad rad2deg
+    copysign heaviside fmax fmin angle conj complex polar
+    """
 )
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
@@ -151,63 +44,13 @@ def _elementwise(call: Call) -> Value:
 
 
 @handles(
-    "softmax",
-    "log_softmax",
-    "cumsum",
-    "cumprod",
-    "flip",
-    "roll",
-    "sort",
-    "layer_norm",
-    "group_norm",
-    "batch_norm",
-    "instance_norm",
-    "normalize",
-    "rms_norm",
-    "contiguous",
-    "clone",
-    "detach",
-    "cpu",
-    "cuda",
-    "requires_grad_",
-    "tril",
-    "triu",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "scatter",
-    "scatter_add",
-    "scatter_reduce",
-    "masked_scatter",
-    "renorm",
-    "fill",
-    "zero",
-    "copy",
-    "to",
-    "type",
-    "type_as",
-    "local_response_norm",
-    "erfinv",
-    "argsort",
-    "logcumsumexp",
-    "softmin",
-    "gumbel_softmax",
-    "fliplr",
-    "flipud",
-    "bucketize",
-    "index_put",
-    "msort",
-    "fft",
-    "ifft",
-    "fft2",
-    "ifft2",
-    "fftn",
-    "ifftn",
-    "fftshift",
-    "ifftshift",
-    "channel_shuffle",
-    "byte",
-    "char",
+    """
+    softmax log_softmax cumsum cumprod flip roll sort layer_norm group_norm batch_norm instance_norm normalize
+    rms_norm contiguous clone detach cpu cuda requires_grad_ tril triu index_add index_copy index_fill scatter
+    scatter_add scatter_reduce masked_scatter renorm fill zero copy to type type_as local_response_norm erfinv argsort
+    logcumsumexp softmin gumbel_softmax fliplr flipud bucketize index_put msort fft ifft fft2 ifft2 fftn ifftn
+    fftshift ifftshift channel_shuffle byte char
+    """
 )
 def _same(call: Call) -> Value:
     t = call.tensor
@@ -227,7 +70,7 @@ def _same(call: Call) -> Value:
     return replace(result, distinct=flat) if call.op == "argsort" else result
 
 
-@handles("float", "double", "half", "bfloat16", "long", "int", "short", "bool")
+@handles("float double half bfloat16 long int short bool")
 def _cast(call: Call) -> Value:
     kind = {"long": "int", "int": "int", "short": "int", "bool": "bool"}.get(call.op, "float")
     if kind == "int" and call.tensor.kind in ("bool", "index"):
@@ -236,24 +79,10 @@ def _cast(call: Call) -> Value:
 
 
 @handles(
-    "eq",
-    "ne",
-    "gt",
-    "lt",
-    "ge",
-    "le",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "logical_and",
-    "logical_or",
-    "logical_not",
-    "logical_xor",
-    "isclose",
-    "isin",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_not",
+    """
+    eq ne gt lt ge le isnan isinf isfinite logical_and logical_or logical_not logical_xor isclose isin bitwise_and
+    bitwise_or bitwise_not
+    """
 )
 def _compare(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
@@ -261,32 +90,10 @@ def _compare(call: Call) -> Value:
 
 
 @handles(
-    "sum",
-    "mean",
-    "prod",
-    "std",
-    "var",
-    "amax",
-    "amin",
-    "all",
-    "any",
-    "logsumexp",
-    "norm",
-    "vector_norm",
-    "nanquantile",
-    "nanmedian",
-    "argmax",
-    "argmin",
-    "max",
-    "min",
-    "median",
-    "mode",
-    "nansum",
-    "nanmean",
-    "count_nonzero",
-    "quantile",
-    "kthvalue",
-    "aminmax",
+    """
+    sum mean prod std var amax amin all any logsumexp norm vector_norm nanquantile nanmedian argmax argmin max min
+    median mode nansum nanmean count_nonzero quantile kthvalue aminmax
+    """
 )
 def _reduce(call: Call) -> Value:
     t = call.tensor
@@ -315,7 +122,7 @@ def _reduce(call: Call) -> Value:
     return result
 
 
-@handles("cummax", "cummin")
+@handles("cummax cummin")
 def _running(call: Call) -> Value:
     t = call.tensor
     return Tuple((like(call, t.dims, t.lead, t.kind), like(call, t.dims, t.lead, "index")))
@@ -337,7 +144,7 @@ def _glu(call: Call) -> Value:
     return like(call, shapes.halved(call.tensor.dims, call.int_arg(1, "dim", default=-1)), None, call.tensor.kind)
 
 
-@handles("view_as_real", "view_as_complex")
+@handles("view_as_real view_as_complex")
 def _complex_view(call: Call) -> Value:
     t = call.tensor
     if t.dims is None:
@@ -353,7 +160,7 @@ def _searchsorted(call: Call) -> Value:
     return like(call, dims, given.lead if isinstance(given, Tensor) else None, "index")
 
 
-@handles("std_mean", "var_mean")
+@handles("std_mean var_mean")
 def _reduce_two(call: Call) -> Value:
     one = _reduce(replace(call, op="std"))
     return Tuple((one, one))

@@ -10,7 +10,7 @@ from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import CONFIG, Const, Dim, Extent, Tensor, Value, as_int
 
 
-@handles("matmul", "mm", "bmm", "mv", "dot", "vdot", "baddbmm", "addmm", "addbmm", "addmv")
+@handles("matmul mm bmm mv dot vdot baddbmm addmm addbmm addmv")
 def _matmul(call: Call) -> Value:
     operands = call.args[1:] if call.op in ("baddbmm", "addmm", "addbmm", "addmv") else call.args
     tensors = [v for v in [*operands, *call.kwargs.values()] if isinstance(v, Tensor)]
@@ -24,7 +24,7 @@ def _matmul(call: Call) -> Value:
     return unflattened_sizes.combined(made, (a, b)) if call.op in unflattened_sizes.FUNCTIONS else made
 
 
-@handles("outer", "ger", "kron")
+@handles("outer ger kron")
 def _outer(call: Call) -> Value:
     a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
     if a is None or b is None:
@@ -78,7 +78,7 @@ def _attention(call: Call) -> Value:
     return like(call, None, call.tensor.lead)
 
 
-@handles("cosine_similarity", "pairwise_distance")
+@handles("cosine_similarity pairwise_distance")
 def _similarity(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     axis = call.int_arg(2, "dim", default=1) if call.op == "cosine_similarity" else -1

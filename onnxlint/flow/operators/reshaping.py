@@ -10,7 +10,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 
 
-@handles("view", "reshape")
+@handles("view reshape")
 def _view(call: Call) -> dom.Value:
     sizes = call.sizes(1, "shape", "size")
     t = call.tensor
@@ -26,14 +26,14 @@ def _view(call: Call) -> dom.Value:
     return result
 
 
-@handles("view_as", "reshape_as", "expand_as")
+@handles("view_as reshape_as expand_as")
 def _as(call: Call) -> dom.Value:
     other = call.arg(1, "other")
     dims = other.dims if isinstance(other, dom.Tensor) else None
     return like(call, dims, dom.first_dim(other) if isinstance(other, dom.Tensor) else None, call.tensor.kind)
 
 
-@handles("expand", "broadcast_to")
+@handles("expand broadcast_to")
 def _expand(call: Call) -> dom.Value:
     t = call.tensor
     sizes = call.sizes(1, "size", "shape")
@@ -54,7 +54,7 @@ def _expand(call: Call) -> dom.Value:
     return like(call, tuple(dims), None, t.kind)
 
 
-@handles("repeat", "tile")
+@handles("repeat tile")
 def _repeat(call: Call) -> dom.Value:
     t = call.tensor
     times = call.sizes(1, "repeats", "dims")
@@ -91,7 +91,7 @@ def _repeat_interleave(call: Call) -> dom.Value:
         if "output_size" in call.kwargs:
             size = shapes.from_value(call.kwargs["output_size"])
     else:
-        size = shapes.fold((base[at], shapes.from_value(times) if times is not None else dom.CONFIG))
+        size = shapes.fold((base[at], shapes.from_value(times or dom.CONFIG)))
     return like(call, (*base[:at], size, *base[at + 1 :]), None, t.kind)
 
 
@@ -116,7 +116,7 @@ def _unflatten(call: Call) -> dom.Value:
     return unflattened_sizes.lost(call.engine, like(call, dims, t.lead if axis else None, t.kind), t, call.node)
 
 
-@handles("transpose", "swapaxes", "swapdims")
+@handles("transpose swapaxes swapdims")
 def _transpose(call: Call) -> dom.Value:
     t = call.tensor
     a, b = call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
@@ -154,7 +154,7 @@ def _permute(call: Call) -> dom.Value:
     return replace(like(call, tuple(base[n] for n in numbers), None, t.kind), view=t.view or "permute")
 
 
-@handles("movedim", "moveaxis")
+@handles("movedim moveaxis")
 def _movedim(call: Call) -> dom.Value:
     t = call.tensor
     sources, goals = shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
@@ -176,7 +176,7 @@ def _ravel(call: Call) -> dom.Value:
     return like(call, (shapes.fold(t.dims),) if t.dims is not None else None, None, t.kind)
 
 
-@handles("diagonal", "diag_embed", "diag")
+@handles("diagonal diag_embed diag")
 def _diagonal(call: Call) -> dom.Value:
     t = call.tensor
     names = ("dim1", "dim2")
@@ -229,7 +229,7 @@ def _longer(d: dom.Extent) -> bool:
     return number is not None and number != 1
 
 
-@handles("cat", "concat", "concatenate", "hstack", "vstack", "dstack")
+@handles("cat concat concatenate hstack vstack dstack")
 def _cat(call: Call) -> dom.Value:
     tensors = call.tensors()
     axis = call.int_arg(1, "dim", "axis", default={"hstack": 1, "dstack": 2}.get(call.op, 0))
@@ -250,7 +250,7 @@ def _cat(call: Call) -> dom.Value:
             continue
         total = _sum(column)
         if isinstance(first, dom.Seq):
-            total = shapes.combine(total, shapes.from_value(first.size) if first.size is not None else dom.CONFIG)
+            total = shapes.combine(total, shapes.from_value(first.size or dom.CONFIG))
         dims.append(total)
     return like(call, tuple(dims), None, tensors[0].kind)
 
@@ -277,7 +277,7 @@ def _stack(call: Call) -> dom.Value:
     return like(call, (*tensors[0].dims[:at], count, *tensors[0].dims[at:]), None, tensors[0].kind)
 
 
-@handles("chunk", "split", "tensor_split", "split_with_sizes", "unsafe_chunk", "unsafe_split")
+@handles("chunk split tensor_split split_with_sizes unsafe_chunk unsafe_split")
 def _split(call: Call) -> dom.Value:
     t = call.tensor
     how = call.arg(1, "chunks", "split_size", "split_size_or_sections", "split_sizes", "indices_or_sections")

@@ -16,12 +16,12 @@ def _topk(call: Call) -> Value:
     dims: shapes.Dims | None = None
     if t.dims is not None and axis is not None and shapes.normal(axis, len(t.dims)) is not None:
         at = axis % len(t.dims)
-        dims = (*t.dims[:at], shapes.from_value(k) if k is not None else CONFIG, *t.dims[at + 1 :])
+        dims = (*t.dims[:at], shapes.from_value(k or CONFIG), *t.dims[at + 1 :])
     one = like(call, dims, t.lead, t.kind)
     return Tuple((one, replace(one, kind="index")))
 
 
-@handles("gather", "take_along_dim")
+@handles("gather take_along_dim")
 def _gather(call: Call) -> Value:
     index = call.arg(2, "index", "indices") if call.op == "gather" else call.arg(1, "indices")
     return like(call, index.dims if isinstance(index, Tensor) else None, call.tensor.lead, call.tensor.kind)
@@ -44,7 +44,7 @@ def _one_hot(call: Call) -> Value:
     return like(call, (*t.dims, size) if t.dims is not None else None, t.lead, "index")
 
 
-@handles("nonzero", "argwhere")
+@handles("nonzero argwhere")
 def _nonzero(call: Call) -> Value:
     t = call.tensor
     ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
@@ -68,7 +68,7 @@ def _masked_select(call: Call) -> Value:
     return like(call, (ragged,), None, t.kind)
 
 
-@handles("unique", "unique_consecutive")
+@handles("unique unique_consecutive")
 def _unique(call: Call) -> Value:
     t = call.tensor
     ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)

@@ -8,7 +8,7 @@ from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import CONFIG, Const, Dim, Extent, Seq, Shape, Tensor, Tuple, Value, as_int, is_none
 
 
-@handles("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+@handles("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 def _convolution(call: Call) -> Value:
     t, rank = call.tensor, int(call.op[-2])
     weight = call.arg(1, "weight")
@@ -41,7 +41,7 @@ def expand(dims: shapes.Dims, rows: list[shapes.Window], more: Value | None) -> 
     )
 
 
-@handles("max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d")
+@handles("max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d")
 def _pooling(call: Call) -> Value:
     t, rank = call.tensor, int(call.op[-2])
     if t.dims is None or len(t.dims) < rank + 1:
@@ -64,15 +64,10 @@ def _pooling(call: Call) -> Value:
 
 
 @handles(
-    "interpolate",
-    "upsample",
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "grid_sample",
+    """
+    interpolate upsample adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+    adaptive_max_pool2d adaptive_max_pool3d grid_sample
+    """
 )
 def _resize(call: Call) -> Value:
     t = call.tensor
@@ -111,7 +106,7 @@ def resize(before: shapes.Dims, given: Value | None, scale: Value | None) -> sha
     return tuple(scaled(d, f) for d, f in zip(before, factors, strict=True))
 
 
-@handles("pixel_shuffle", "pixel_unshuffle")
+@handles("pixel_shuffle pixel_unshuffle")
 def _shuffle(call: Call) -> Value:
     factor = call.int_arg(1, "upscale_factor", "downscale_factor")
     return like(call, shuffle(call.tensor.dims, factor, call.op == "pixel_shuffle"), call.tensor.lead, call.tensor.kind)
@@ -202,5 +197,5 @@ def folded(dims: shapes.Dims | None, output: Value | None, kernel: Value | None)
         return None
     area = shapes.product([Const(k) if k is not None else CONFIG for k in shapes.each(kernel, 2, None)])
     sizes = output.items if isinstance(output, Tuple) and len(output.items) == 2 else (output, output)
-    spatial = tuple(shapes.from_value(v) if v is not None else CONFIG for v in sizes)
+    spatial = tuple(shapes.from_value(v or CONFIG) for v in sizes)
     return (dims[0], shapes.resized(dims[1], lambda n: n // area if area else None), *spatial)

@@ -73,7 +73,7 @@ def _dims_of(given: Value) -> shapes.Dims | None:
         return (Const(len(given.items)), *inner) if inner is not None else None
     if isinstance(given, Seq):
         inner = _dims_of(given.item)
-        size = shapes.from_value(given.size) if given.size is not None else CONFIG
+        size = shapes.from_value(given.size or CONFIG)
         return (size, *inner) if inner is not None else None
     return None
 

@@ -85,12 +85,11 @@ Handler = Callable[[Call], dom.Value]
 HANDLERS: dict[str, Handler] = {}
 
 
-def handles(*ops: str) -> Callable[[Handler], Handler]:
-    """Register the transfer function of some operators."""
+def handles(ops: str) -> Callable[[Handler], Handler]:
+    """Register the transfer function of some operators, named with blanks between."""
 
     def register(handler: Handler) -> Handler:
-        for op in ops:
-            HANDLERS[op] = handler
+        HANDLERS.update(dict.fromkeys(ops.split(), handler))
         return handler
 
     return register

@@ -6,11 +6,11 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from onnxlint.flow.state.protocols import InContext
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.outline import dotted
 
@@ -19,65 +19,22 @@ _WORD = re.compile(r"\w+")
 _DICTS = ("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict")
 _TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
 _JAXTYPING = (
-    "Float",
-    "Int",
-    "Bool",
-    "Shaped",
-    "Num",
-    "Real",
-    "Complex",
-    "Inexact",
-    "Integer",
-    "UInt",
-    "Float32",
-    "Int64",
-    "Float16",
+    *("Float", "Int", "Bool", "Shaped", "Num", "Real", "Complex", "Inexact"),
+    *("Integer", "UInt", "Float32", "Int64", "Float16"),
 )
 _PLAIN = ("int", "float", "bool", "str", "bytes", "Callable", "device", "dtype", "None", "Literal", "type")
 
-TENSOR_NAMES = frozenset(
-    [
-        "mask",
-        "attn_mask",
-        "attention_mask",
-        "key_padding_mask",
-        "src_mask",
-        "tgt_mask",
-        "context",
-        "cond",
-        "skip",
-        "residual",
-        "hidden",
-        "hidden_states",
-        "memory",
-        "state",
-        "states",
-        "h0",
-        "c0",
-        "hx",
-        "past",
-        "past_key_values",
-        "pos",
-        "position_ids",
-        "positions",
-        "pos_embed",
-        "bias",
-        "labels",
-        "target",
-        "targets",
-        "lengths",
-        "inputs_embeds",
-        "input_ids",
-        "token_type_ids",
-        "embeds",
-        "weights",
-        "weight",
-        "y",
-        "z",
-        "emb",
-        "timestep",
-        "timesteps",
-    ]
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TENSOR_NAMES = _names(
+    """
+    mask attn_mask attention_mask key_padding_mask src_mask tgt_mask context cond skip residual hidden hidden_states
+    memory state states h0 c0 hx past past_key_values pos position_ids positions pos_embed bias labels target targets
+    lengths inputs_embeds input_ids token_type_ids embeds weights weight y z emb timestep timesteps
+    """
 )
 _LABELS = re.compile(
     r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
@@ -90,72 +47,14 @@ _TENSOR_METHODS = (
     *("expand", "repeat", "chunk", "unbind", "numel", "masked_fill", "type_as", "softmax", "new_zeros", "new_ones"),
     *("float", "half", "long", "bool", "int", "to", "T", "is_cuda", "requires_grad", "new_full", "matmul", "norm"),
 )
-_TAKE_LISTS = (
-    "cat",
-    "concat",
-    "stack",
-    "hstack",
-    "vstack",
-    "is_tensor",
-    "tensor",
-    "as_tensor",
-    "jit",
-    "nn",
-    "meshgrid",
-)
-_PLAIN_NAMES = frozenset(
-    [
-        "h",
-        "w",
-        "H",
-        "W",
-        "height",
-        "width",
-        "size",
-        "shape",
-        "hw",
-        "HW",
-        "patch_size",
-        "grid_size",
-        "num_frames",
-        "num_heads",
-        "n_heads",
-        "heads",
-        "dim",
-        "n_iter",
-        "iters",
-        "steps",
-        "training",
-        "config",
-        "cfg",
-        "args",
-        "opts",
-        "mode",
-        "name",
-        "key",
-        "return_dict",
-        "output_attentions",
-        "output_hidden_states",
-        "use_cache",
-        "device",
-        "dtype",
-        "prefix",
-        "layer_idx",
-        "idx_layer",
-        "scale",
-        "scale_factor",
-        "p",
-        "drop_prob",
-        "eps",
-        "axis",
-        "flag",
-        "verbose",
-        "info",
-        "meta",
-        "metas",
-        "img_metas",
-        "spatial_shapes",
-    ]
+_TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|meshgrid"
+_PLAIN_NAMES = _names(
+    """
+    h w H W height width size shape hw HW patch_size grid_size num_frames num_heads n_heads heads dim n_iter iters
+    steps training config cfg args opts mode name key return_dict output_attentions output_hidden_states use_cache
+    device dtype prefix layer_idx idx_layer scale scale_factor p drop_prob eps axis flag verbose info meta metas
+    img_metas spatial_shapes
+    """
 )
 
 
@@ -166,24 +65,22 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
         return dom.NONE  # an exported model computes no loss
     trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
-        found = by_annotation(engine, parameter.annotation, trace, unit.module)
-        if found is not None:
-            if isinstance(found, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
-                return tensor(engine, trace)  # which is what an exporter can pass
-            return dom.CONFIG if isinstance(found, dom.Dict) and plain_name(name) else found
-    if isinstance(default, ast.Constant):
-        if default.value is None:
-            return tensor(engine, trace) if name in TENSOR_NAMES else dom.UNKNOWN
-        return dom.CONFIG
+        annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
+        if annotated is not None:
+            if isinstance(annotated, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
+                return dom.Tensor(trace=trace)  # which is what an exporter can pass
+            return dom.CONFIG if isinstance(annotated, dom.Dict) and plain_name(name) else annotated
+    if isinstance(default, ast.Constant) and default.value is None:
+        return dom.Tensor(trace=trace) if name in TENSOR_NAMES else dom.UNKNOWN
     if default is not None:
         return dom.CONFIG
     if read_as_tensor(unit, name):
-        return tensor(engine, trace)
+        return dom.Tensor(trace=trace)
     if plain_name(name) or _is_flag(unit, name):
         return dom.CONFIG
     if _read_by_key(unit, name):
-        return dom.Dict((), tensor(engine, trace))
-    return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
+        return dom.Dict((), dom.Tensor(trace=trace))
+    return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name))
 
 
 def plain_name(name: object) -> bool:
@@ -219,12 +116,11 @@ def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, de
 
 def vararg_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg) -> dom.Value:
     """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
-    trace = dom.Trace(
-        unit.module.path, parameter.lineno + unit.shift, f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
-    )
-    named = parameter.annotation
-    found = by_annotation(engine, named, trace, unit.module) if named is not None else None
-    return found if found is not None else replace(tensor(engine, trace), guessed=True)
+    message = f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
+    trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, message)
+    annotation = parameter.annotation
+    annotated = by_annotation(engine, annotation, trace, unit.module) if annotation is not None else None
+    return annotated or dom.Tensor(trace=trace, guessed=True)
 
 
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
@@ -242,14 +138,14 @@ def _text_about(unit: FunctionUnit, name: str) -> str:
 
 @lru_cache(maxsize=4)
 def _lines_about(text: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     lines = text.split("\n")
     for above, line in zip(["", *lines], lines, strict=False):
         if len(line) > LONG:
             continue  # the head itself, as a rule
         for word in dict.fromkeys(_WORD.findall(line)):
-            found.setdefault(word, []).append(f"{above if len(above) <= LONG else ''}\n{line}")
-    return found
+            lines_of.setdefault(word, []).append(f"{above if len(above) <= LONG else ''}\n{line}")
+    return lines_of
 
 
 def may_be_plain(unit: FunctionUnit, name: str) -> bool:
@@ -270,14 +166,8 @@ def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body uses the parameter as only a tensor is used."""
     text = _text_about(unit, name)
     methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
-    functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
+    functions = rf"\b(?:torch|F|functional)\.(?!{_TAKE_LISTS})\w+\(\s*{name}\b"
     return re.search(f"{methods}|{functions}", text) is not None
-
-
-def tensor(engine: InContext, trace: dom.Trace) -> dom.Tensor:
-    """A tensor that the model is fed, of unknown rank."""
-    del engine
-    return dom.Tensor(None, None, "input", None, None, None, trace)
 
 
 def by_annotation(engine: InContext, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
@@ -292,17 +182,17 @@ def by_annotation(engine: InContext, node: ast.expr, trace: dom.Trace, module: M
         if all(isinstance(s, dom.Seq) for s in sides) and sides[0] != sides[1]:
             return dom.Seq(dom.UNKNOWN)  # a list of tensors, or a list of lists of them
         if {type(s) for s in sides} == {dom.Tensor, dom.Seq}:
-            return dom.Tensor(None, None, "input", None, None, None, trace, guessed=True)
+            return dom.Tensor(trace=trace, guessed=True)
         return next((s for s in sides if isinstance(s, dom.Tensor)), next((s for s in sides if s is not None), None))
     if isinstance(node, ast.Subscript):
         return _subscripted(engine, node, trace, module)
-    name = _last(node)
+    name = "None" if isinstance(node, ast.Constant) and node.value is None else last_name(node)
     if name in _TENSORS:
-        return tensor(engine, trace)
+        return dom.Tensor(trace=trace)
     if name in _PLAIN:
         return dom.CONFIG
     if name in _DICTS:
-        return dom.Dict((), tensor(engine, trace))
+        return dom.Dict((), dom.Tensor(trace=trace))
     if name in ("list", "List", "tuple", "Tuple", "Any", "object", ""):
         return dom.UNKNOWN if name in ("Any", "object") else None
     return _of_the_project(engine, node, trace, module)
@@ -330,14 +220,14 @@ def _of_the_project(engine: InContext, node: ast.expr, trace: dom.Trace, module:
     if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
         return dom.UNKNOWN
     with engine.within(describing=engine.context.describing + 1):
-        held = {name: by_annotation(engine, a, trace, info.module) for info, name, a in _annotated(cls)}
-    if not any(isinstance(v, (dom.Tensor, dom.Dict, dom.Seq)) for v in held.values()):
+        annotated = _annotated(cls)
+        members = {n: by_annotation(engine, a, trace, info.module) or dom.UNKNOWN for info, n, a in annotated}
+    if not any(isinstance(v, (dom.Tensor, dom.Dict, dom.Seq)) for v in members.values()):
         return dom.UNKNOWN
-    known = {name: v if v is not None else dom.UNKNOWN for name, v in held.items()}
     if table:
-        return dom.Dict(tuple(sorted(known.items())))
+        return dom.Dict(tuple(sorted(members.items())))
     record = dom.Object(cls)
-    record.attrs.update(known)
+    record.attrs.update(members)
     return dom.Instance(record)
 
 
@@ -372,22 +262,19 @@ def _annotated(cls: ClassInfo) -> Iterator[tuple[ClassInfo, str, ast.expr]]:
 def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
     """The names that the body of a class annotates, with the annotations."""
     body: list[ast.stmt] = ast.parse(textwrap.dedent(text)).body[0].body  # type: ignore[attr-defined]
-    found = ((s.target, s.annotation) for s in body if isinstance(s, ast.AnnAssign))
-    return tuple((target.id, annotation) for target, annotation in found if isinstance(target, ast.Name))
+    return tuple(
+        (s.target.id, s.annotation) for s in body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+    )
 
 
 def _subscripted(engine: InContext, node: ast.Subscript, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
-    name = _last(node.value)
+    name = last_name(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts:  # tuple[()]
         return dom.UNKNOWN
-    if (
-        name in _JAXTYPING
-        and len(parts) == 2
-        and isinstance(parts[1], ast.Constant)
-        and isinstance(parts[1].value, str)
-    ):
-        return _jaxtyped(parts[1].value, name, trace)
+    match parts:
+        case [_, ast.Constant(str(text))] if name in _JAXTYPING:
+            return _jaxtyped(text, name, trace)
     if name in ("Optional", "Union", "Annotated"):
         return _united([by_annotation(engine, p, trace, module) for p in parts], trace)
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
@@ -397,11 +284,9 @@ def _subscripted(engine: InContext, node: ast.Subscript, trace: dom.Trace, modul
         return dom.Seq(inner) if inner is not None else dom.UNKNOWN
     if name in _DICTS and len(parts) == 2:
         anything = isinstance(parts[1], ast.Name) and parts[1].id in ("Any", "object")
-        held = tensor(engine, trace) if anything else by_annotation(engine, parts[1], trace, module)
-        return dom.Dict((), held) if isinstance(held, (dom.Tensor, dom.Dict, dom.Seq)) else dom.UNKNOWN
-    if name in ("Callable", "Literal", "type", "Type"):
-        return dom.CONFIG
-    return dom.UNKNOWN
+        item = dom.Tensor(trace=trace) if anything else by_annotation(engine, parts[1], trace, module)
+        return dom.Dict((), item) if isinstance(item, (dom.Tensor, dom.Dict, dom.Seq)) else dom.UNKNOWN
+    return dom.CONFIG if name in ("Callable", "Literal", "type", "Type") else dom.UNKNOWN
 
 
 def _united(sides: list[dom.Value | None], trace: dom.Trace) -> dom.Value:
@@ -410,7 +295,7 @@ def _united(sides: list[dom.Value | None], trace: dom.Trace) -> dom.Value:
     if len(sequences) > 1 and sequences[0] != sequences[1]:
         return dom.Seq(dom.UNKNOWN)
     if {type(s) for s in sides if s is not None} >= {dom.Tensor, dom.Seq}:
-        return dom.Tensor(None, None, "input", None, None, None, trace, guessed=True)
+        return dom.Tensor(trace=trace, guessed=True)
     return next(
         (s for s in sides if isinstance(s, dom.Tensor)),
         next((s for s in sides if s is not None and s != dom.UNKNOWN), dom.UNKNOWN),
@@ -421,22 +306,11 @@ def _jaxtyped(text: str, kind: str, trace: dom.Trace) -> dom.Tensor:
     dims: list[dom.Extent] = []
     for axis in text.split():
         if axis.startswith(("...", "*")):
-            return dom.Tensor(None, None, "input", None, None, None, trace)
+            return dom.Tensor(trace=trace)
         if axis.isdigit():
             dims.append(dom.literal_size(axis))
-        elif axis[0].isalpha() and axis.lower() in ("b", "batch", "n", "bs") and not dims:
-            dims.append(dom.Dim(frozenset(("batch",)), trace=trace))
         else:
-            dims.append(dom.Dim(frozenset((f"?{axis}",)), trace=trace))
+            batch = axis.lower() in ("b", "batch", "n", "bs") and not dims
+            dims.append(dom.Dim(frozenset(("batch" if batch else f"?{axis}",)), trace=trace))
     number = "int" if kind.startswith(("Int", "UInt")) else "bool" if kind == "Bool" else "float"
     return dom.Tensor(tuple(dims), None, "input", number, None, None, trace)
-
-
-def _last(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Constant) and node.value is None:
-        return "None"
-    return ""

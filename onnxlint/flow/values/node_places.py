@@ -64,6 +64,16 @@ class Body:
         return " ".join(" ".join(lines).split())
 
 
+def last_name(node: ast.AST | None) -> str:
+    """The last part of a dotted name; "" for any other expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def keyword(call: ast.AST, name: str) -> ast.expr | None:
+    """The expression of a keyword argument of a call."""
+    return next((k.value for k in call.keywords if k.arg == name), None) if isinstance(call, ast.Call) else None
+
+
 @lru_cache(maxsize=256)
 def nodes_of(function: ast.AST) -> tuple[ast.AST, ...]:
     """Every node of a function, as `ast.walk` gives them; kept, since many questions are asked of one function."""
