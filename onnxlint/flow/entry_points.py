@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from onnxlint.base.probe_records import TensorSpec
 from onnxlint.base.records import EXPORTERS
@@ -89,10 +89,9 @@ def _run_jobs(engine: Interpreter, part: Part) -> Run:
             continue
         why = job.outside or outside.get(job.definition, "")
         place = job.path, job.name, job.line, granted
-        lasting = not isinstance(job, (_Forward, _Autograd))
-        with guard.over(*place), engine.entry(job.path, lines, lasting), engine.within(outside=why):
+        with guard.over(*place), engine.entry(job.path, lines, job.lasting), engine.within(outside=why):
             job.run()
-    problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
+    problems += [Problem(path, text, internal, line) for (path, line), (text, internal) in engine.failures.items()]
     problems += [
         Problem(path, f"the file takes too many steps to analyse; {name} and what comes after it is left out")
         for path, name in beyond.items()
@@ -105,33 +104,25 @@ def _run_jobs(engine: Interpreter, part: Part) -> Run:
     return Run(tuple(problems), left)
 
 
-@dataclass(slots=True)
-class _Job(ABC):
-    engine: Interpreter
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """An entry point: what it runs, and the function or class (by path and qualified name) that it is the entry of.
+
+    `outside` says why no export comes through it, where that is not for its definition. What it assigns to attributes
+    is there for later ones where it is `lasting`.
+    """
+
     path: str
     name: str
+    run: Callable[[], None]
+    line: int | None = None
+    definition: str = ""
+    outside: str = ""
+    lasting: bool = True
 
-    @property
-    def line(self) -> int | None:
-        """The line of the function or the class that it runs."""
-        at: FunctionUnit | ClassInfo | None = getattr(self, "unit", None) or getattr(self, "cls", None)
-        return at.line if at is not None else None
 
-    @property
-    def definition(self) -> str:
-        """That function or class, by path and qualified name."""
-        at: FunctionUnit | ClassInfo | None = getattr(self, "cls", None) or getattr(self, "unit", None)
-        info: ModuleInfo | None = getattr(self, "info", None)
-        return name_of(at) if at is not None else f"{info.source.path}:{MODULE_LEVEL}" if info is not None else ""
-
-    @property
-    def outside(self) -> str:
-        """Why no export comes through it, where that is not for its definition."""
-        return ""
-
-    @abstractmethod
-    def run(self) -> None:
-        """Analyse this entry point."""
+def _job(at: FunctionUnit | ClassInfo, name: str, run: Callable[[], None], of: FunctionUnit | ClassInfo) -> _Job:
+    return _Job(at.module.path, name, run, at.line, name_of(of))
 
 
 def _jobs(
@@ -143,13 +134,13 @@ def _jobs(
         yield from guard.each(classes, lambda c: _asked_for(engine, c) if name_of(c) in only else ())
         return
     for model in part.declared:
-        yield _DeclaredModel(engine, model.factory, model.factory, model)
+        yield _Job(model.factory, model.factory, _DeclaredModel(engine, model).run)
     scripts = [job for info in part.modules for job in guard.each([info], lambda i: _export_scripts(engine, i, part))]
     turn = {name: n for n, name in enumerate(part.callers, -len(part.callers))}
     yield from sorted(scripts, key=lambda job: (job.definition in part.outside, turn.get(job.definition, 0)))
     for exported, call, why in sorted(engine.exported_models, key=lambda e: bool(e[2])):
-        cls = exported.object.cls
-        yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call, why)
+        cls, run = exported.object.cls, partial(_run_exported, engine, exported, call, why)
+        yield _Job(cls.module.path, f"{cls.qualname}, exported", run, outside=why)
     exact = _is_exact(engine, part, guard)
     modules = guard.those(classes, lambda c: c.is_module())
     yield from guard.each(modules, lambda c: _mode_switches(engine, c))
@@ -160,7 +151,7 @@ def _jobs(
             beside = never_exported(engine, traced)
     traced = [c for c in traced if c not in beside]
     for c in traced:
-        yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c, part.called)
+        yield _job(c, f"{c.qualname}.__init__", partial(_build, engine, c, part.called), c)
     autograd = guard.those(classes, _is_autograd)
     if exact:
         maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
@@ -196,7 +187,7 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
             guard.over(info.path, v.unit.qualname, v.unit.line, ENTRY),
             engine.entry(info.path, len(info.source.lines)),
         ):
-            _ExportScript(engine, info.path, v.unit.qualname, v.unit).run()
+            _run_script(engine, v.unit)
     return created.issuperset(engine.created) and not any(
         isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over
     )
@@ -214,34 +205,33 @@ def _forwards(
     names = {c: name_of(c) for c in traced}
     built = part.built | part.foreign
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
-    taken = {part for c in traced for part in _taken_by_constructor(c)}
+    parts = {inner for c in traced for inner in _constructor_parts(c)}
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
         if unit is None or unit.key in engine.reached or name_of(unit) in part.run:
             return
-        applied = _is_autograd(c)
-        if applied and _is_applied(part, c):
+        if _is_autograd(c) and _is_applied(part, c):
             return
         if name_of(c) in part.foreign:
             left.setdefault(name_of(unit), []).append(name_of(c))
         else:
-            yield _forward(engine, c) if not applied else _autograd(engine, c, unit)
+            yield _autograd(engine, c, unit) if _is_autograd(c) else _forward(engine, c)
 
     for apart in (False, True):  # what is inside first, so that it need not run again
-        yield from (_forward(engine, c, c not in taken) for c in roots if (names[c] in part.outside) is apart)
+        yield from (_forward(engine, c, c not in parts) for c in roots if (names[c] in part.outside) is apart)
         rest = [c for c in (*traced, *autograd) if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
 
 
-def _taken_by_constructor(cls: ClassInfo) -> Iterator[ClassInfo]:
+def _constructor_parts(cls: ClassInfo) -> Iterator[ClassInfo]:
     """The classes that annotations of its constructor name: models that are a part of it."""
     init = cls.methods.get("__init__")
     for parameter in init.args.args if init is not None else ():
         for node in ast.walk(parameter.annotation) if parameter.annotation is not None else ():
-            found = cls.module.lookup(node.id) if isinstance(node, ast.Name) else None
-            if isinstance(found, ClassInfo):
-                yield found
+            part = cls.module.lookup(node.id) if isinstance(node, ast.Name) else None
+            if isinstance(part, ClassInfo):
+                yield part
 
 
 def _asked_for(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
@@ -252,13 +242,16 @@ def _asked_for(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
 
 
 def _autograd(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit) -> _Job:
-    return _Autograd(engine, unit.module.path, f"{cls.qualname}.forward", unit)
+    job = _job(unit, f"{cls.qualname}.forward", partial(_run_autograd, engine, unit), unit.cls or unit)
+    return replace(job, lasting=False)
 
 
 def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _Job:
+    """The forward of a class; `outermost` where no other class builds it, so that it may be what is exported."""
     unit = cls.find_method("forward")
     assert unit is not None
-    return _Forward(engine, unit.module.path, f"{cls.qualname}.forward", cls, unit, outermost)
+    job = _job(unit, f"{cls.qualname}.forward", partial(_run_forward, engine, cls, unit, outermost), cls)
+    return replace(job, lasting=False)
 
 
 def _is_autograd(cls: ClassInfo) -> bool:
@@ -279,7 +272,7 @@ def _is_mode_switch(unit: FunctionUnit) -> bool:
 def _mode_switches(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
     for name in ("eval", "train"):
         if name in c.methods and _is_mode_switch(c.methods[name]):
-            yield _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
+            yield _job(c, f"{c.qualname}.{name}", partial(_switch_mode, engine, c, name), c)
 
 
 def _exports(text: str) -> bool:
@@ -293,110 +286,68 @@ def _export_scripts(engine: Interpreter, info: ModuleInfo, part: Part) -> Iterat
         return
     for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
         if (exports and _exports(unit.text)) or name_of(unit) in part.callers:
-            yield _ExportScript(engine, info.path, unit.qualname, unit)
-    yield _ModuleScript(engine, info.path, "<module>", info)
+            yield _job(unit, unit.qualname, partial(_run_script, engine, unit), unit)
+    definition = f"{info.source.path}:{MODULE_LEVEL}"
+    yield _Job(info.path, MODULE_LEVEL, partial(_run_module, engine, info), definition=definition)
 
 
-@dataclass(slots=True)
-class _Build(_Job):
-    cls: ClassInfo
-    called: tuple[str, ...] = ()
-
-    def run(self) -> None:
-        """Build an instance, which tells which other classes it uses, and make it what scripts export."""
-        model = self.engine.model(self.cls)
-        deployment.deploy(self.engine, model, deployment.deploying(self.cls, self.called))
+def _build(engine: Interpreter, cls: ClassInfo, called: Sequence[str]) -> None:
+    """Build an instance, which tells which other classes it uses, and make it what scripts export."""
+    deployment.deploy(engine, engine.model(cls), deployment.deploying(cls, called))
 
 
-@dataclass(slots=True)
-class _Forward(_Job):
-    cls: ClassInfo
-    unit: FunctionUnit
-    outermost: bool = True  # no other class of the project builds it: it may be what is exported
-
-    def run(self) -> None:
-        """Run forward on inputs of which nothing is known, unless every export of the class replaces it."""
-        engine = self.engine
-        exported = [m.object for m, *_ in engine.exported_models if m.object.cls is self.cls]
-        if exported and all("forward" in model.attrs for model in exported):
-            return
-        args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
-        instance = dom.Instance(engine.model(self.cls))
-        own = self.cls.find_method("__call__")
-        set_length = name_of(self.cls) in engine.set_length
-        with engine.within(tracing=True, outermost=self.outermost, set_length=set_length):
-            if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
-                engine.call_instance(instance, _given(self.unit, args), kwargs, NOWHERE)
-            else:
-                engine.run_forward(instance, self.unit, _given(self.unit, args), kwargs, NOWHERE)
-            forward_outputs.report(engine)
+def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outermost: bool) -> None:
+    """Run forward on inputs of which nothing is known, unless every export of the class replaces it."""
+    exported = [m.object for m, *_ in engine.exported_models if m.object.cls is cls]
+    if exported and all("forward" in model.attrs for model in exported):
+        return
+    args, kwargs = _unknown_arguments(engine, unit, outermost)
+    instance = dom.Instance(engine.model(cls))
+    caller = cls.find_method("__call__")
+    with engine.within(tracing=True, outermost=outermost):
+        if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
+            engine.call_instance(instance, _named_inputs(unit, args), kwargs, NOWHERE)
+        else:
+            engine.run_forward(instance, unit, _named_inputs(unit, args), kwargs, NOWHERE)
+        forward_outputs.report(engine)
 
 
-@dataclass(slots=True)
-class _Exported(_Job):
-    model: dom.Instance
-    call: Candidate
-    without: str = ""
-
-    @property
-    def outside(self) -> str:
-        """Why the export call does not count."""
-        return self.without
-
-    def run(self) -> None:
-        """Run an exported model as its script built it, hooks and caches included, on the inputs of the call."""
-        engine = self.engine
-        forward = forward_of(self.model)
-        if forward is None:
-            return
-        unit, bound = forward
-        axes: dict[int, str] = {}
-        example: int | None = None
-        specs = dict(self.call.inputs) if isinstance(self.call.inputs, Mapping) else {}
-        for spec in specs.values():
-            for i, d in enumerate(spec.dims):
-                if d.name is not None:
-                    axes.setdefault(i, d.name)
-            if spec.dims and spec.dims[0].name is not None and example is None:
-                example = spec.dims[0].size
-        where = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
-        args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
-        names = [p.arg for p in _positional(unit)][bound:]
-        for i, (n, v) in enumerate(zip(names, args, strict=False)):
-            if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
-                fed = _from_spec(unit, n, specs[n])
-                args[i] = fed if axes else replace(fed, dims=None)
-        # A forward is run for any other input too: what one export feeds is not all that the class may meet.
-        with engine.as_exported(not self.without), engine.within(tracing=True, axes=where, example_batch=example):
-            engine.call_instance(self.model, args, kwargs, NOWHERE)
+def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, without: str) -> None:
+    """Run an exported model as its script built it, hooks and caches included, on the inputs of the call."""
+    forward = forward_of(model)
+    if forward is None:
+        return
+    unit, bound = forward
+    specs = call.inputs if isinstance(call.inputs, Mapping) else {}
+    axes, example = _axes_of(specs.values())
+    args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
+    names = [p.arg for p in _positional(unit)][bound:]
+    for i, (n, v) in enumerate(zip(names, args, strict=False)):
+        if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
+            fed = _from_spec(unit, n, specs[n])
+            args[i] = fed if axes else replace(fed, dims=None)
+    # A forward is run for any other input too: what one export feeds is not all that the class may meet.
+    traced = engine.within(tracing=True, axes=shapes.Axes(axes or None), example_batch=example)
+    with engine.as_exported(not without), traced:
+        engine.call_instance(model, args, kwargs, NOWHERE)
 
 
-@dataclass(slots=True)
-class _Autograd(_Job):
-    unit: FunctionUnit
-
-    @property
-    def definition(self) -> str:
-        """The function with a gradient of its own that it runs."""
-        return name_of(self.unit.cls or self.unit)
-
-    def run(self) -> None:
-        """Run the forward of an autograd.Function that no module was seen to call."""
-        engine = self.engine
-        args, kwargs = _unknown_arguments(engine, self.unit)
-        # Settings come by position here, without a word of what they are.
-        positional = _positional(self.unit)
-        named = len(args) - (1 if _variadic(self.unit) else 0)
-        names = [p.arg for p in positional[len(positional) - named :]] + ["*"] * (len(args) - named)
-        args = [
-            replace(v, guessed=True) if isinstance(v, dom.Tensor) and not used_as_tensor(self.unit, n) else v
-            for n, v in zip(names, args, strict=True)
-        ]
-        with engine.within(tracing=True):
-            engine.call_function(dom.Function(self.unit, dom.UNKNOWN), args, kwargs, None)
+def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
+    """Run the forward of an autograd.Function that no module was seen to call."""
+    args, kwargs = _unknown_arguments(engine, unit)
+    # Settings come by position here, without a word of what they are.
+    positional = _positional(unit)
+    named = len(args) - (unit.args.vararg is not None)
+    names = [p.arg for p in positional[len(positional) - named :]] + ["*"] * (len(args) - named)
+    args = [
+        replace(v, guessed=True) if isinstance(v, dom.Tensor) and not used_as_tensor(unit, n) else v
+        for n, v in zip(names, args, strict=True)
+    ]
+    with engine.within(tracing=True):
+        engine.call_function(dom.Function(unit, dom.UNKNOWN), args, kwargs, None)
 
 
-def _given(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
+def _named_inputs(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
     """The arguments of an exported forward; each tensor knows which parameter it came in by."""
     names = [p.arg for p in _positional(unit)][1:]
     return [
@@ -408,18 +359,12 @@ def _positional(unit: FunctionUnit) -> list[ast.arg]:
     return [*unit.args.posonlyargs, *unit.args.args]
 
 
-def _variadic(unit: FunctionUnit) -> bool:
-    return unit.args.vararg is not None
-
-
 def _unknown_arguments(
     engine: Interpreter, unit: FunctionUnit, exported: bool = False, skip: int = 1
 ) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     """What a function is fed of which no call is known; with `exported`, a flag is as off as its default says."""
-    a = unit.args
-    positional = [*a.posonlyargs, *a.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
-    defaults.extend(a.defaults)
+    a, positional = unit.args, _positional(unit)
+    defaults = [*[None] * (len(positional) - len(a.defaults)), *a.defaults]
     if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx"):
         skip = 0
     entry = exported_value if exported else entry_value
@@ -430,75 +375,52 @@ def _unknown_arguments(
     return args, kwargs
 
 
-@dataclass(slots=True)
-class _Mode(_Job):
-    cls: ClassInfo
-    method: str
-
-    def run(self) -> None:
-        """Run an overridden `eval()` or `train()` and watch for modules put in train mode."""
-        engine = self.engine
-        unit = self.cls.methods[self.method]
-        with engine.within(switching=True):
-            instance = dom.Instance(engine.model(self.cls))  # one of its own: what a script called is not run again
-        args: list[dom.Value] = [dom.Const(False)] if self.method == "train" else []
-        if len(unit.args.args) < 2:
-            args = []
-        body = body_of(unit)
-        scope = dom.Scope(bind(engine, unit, [instance, *args], {}))
-        frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
-        with engine.within(switching=True):
-            engine.execute(frame, body.function.body)
+def _switch_mode(engine: Interpreter, cls: ClassInfo, method: str) -> None:
+    """Run an overridden `eval()` or `train()` and watch for modules put in train mode."""
+    unit = cls.methods[method]
+    with engine.within(switching=True):
+        instance = dom.Instance(engine.model(cls))  # one of its own: what a script called is not run again
+    args = [dom.Const(False)] if method == "train" and len(unit.args.args) > 1 else []
+    body = body_of(unit)
+    scope = dom.Scope(bind(engine, unit, [instance, *args], {}))
+    frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
+    with engine.within(switching=True):
+        engine.execute(frame, body.function.body)
 
 
-@dataclass(slots=True)
-class _ExportScript(_Job):
-    unit: FunctionUnit
-
-    def run(self) -> None:
-        """Run a function that exports, untraced, for the call of the exporter in it."""
-        engine = self.engine
-        args, kwargs = _script_arguments(self.unit)
-        # Who calls the method may have put its object in eval mode.
-        bound = dom.Instance(engine.model(self.unit.cls), mode="") if self.unit.cls is not None else None
-        if self.unit.has_decorator("staticmethod", "classmethod"):
-            bound = None
-        engine.call_function(dom.Function(self.unit, bound), args, kwargs, None)
+def _run_script(engine: Interpreter, unit: FunctionUnit) -> None:
+    """Run a function that exports, untraced, for the call of the exporter in it."""
+    args, kwargs = _script_arguments(unit)
+    # Who calls the method may have put its object in eval mode.
+    bound = dom.Instance(engine.model(unit.cls), mode="") if unit.cls is not None else None
+    if unit.has_decorator("staticmethod", "classmethod"):
+        bound = None
+    engine.call_function(dom.Function(unit, bound), args, kwargs, None)
 
 
 def _script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     a = unit.args
-    names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
-    required = len(names) - len(a.defaults)
+    names = [p.arg for p in _positional(unit)][unit.cls is not None :]
     kwargs: dict[str, dom.Value] = {p.arg: dom.CONFIG for p in a.kwonlyargs}
     flags = zip(reversed(names), reversed(a.defaults), strict=False)  # in whichever arm it exports, it does
     kwargs |= {n: dom.CONFIG for n, d in flags if isinstance(d, ast.Constant) and isinstance(d.value, bool)}
     if a.kwarg is not None:
         kwargs["**"] = dom.UNKNOWN
-    return [dom.UNKNOWN for _ in names[: max(required, 0)]], kwargs
+    return [dom.UNKNOWN] * (len(names) - len(a.defaults)), kwargs
+
+
+def _run_module(engine: Interpreter, info: ModuleInfo) -> None:
+    """Run the module level of a file that exports there."""
+    definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
+    statements = [s for s in info.file.tree.body if not isinstance(s, definitions)]
+    if any(_EXPORTS.search(info.text_of(s)) for s in statements):
+        frame = Frame(engine, info, Body(info, MODULE_LEVEL, 1), dom.Scope({}), info.name)
+        engine.execute(frame, info.file.tree.body)
 
 
 @dataclass(slots=True)
-class _ModuleScript(_Job):
-    info: ModuleInfo
-
-    def run(self) -> None:
-        """Run the module level of a file that exports there."""
-        engine = self.engine
-        statements = [
-            s
-            for s in self.info.file.tree.body
-            if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
-        ]
-        if not any(_EXPORTS.search(self.info.text_of(s)) for s in statements):
-            return
-        body = Body(self.info, "<module>", 1)
-        frame = Frame(engine, self.info, body, dom.Scope({}), self.info.name)
-        engine.execute(frame, self.info.file.tree.body)
-
-
-@dataclass(slots=True)
-class _DeclaredModel(_Job):
+class _DeclaredModel:
+    engine: Interpreter
     model: Declared
     example: int | None = None  # the batch of the example
 
@@ -509,9 +431,10 @@ class _DeclaredModel(_Job):
         if factory == dom.UNKNOWN:
             return
         built, switched = engine.build(factory)
+        if isinstance(built, dom.Layer):
+            with engine.within(tracing=True, axes=self._declared_axes()):
+                engine.apply(built, [dom.Tensor()], {}, NOWHERE)
         if not isinstance(built, dom.Instance):
-            if isinstance(built, dom.Layer):
-                self._feed_layer(built)
             return
         if switched is not None and isinstance(factory, dom.Function) and switched.body.name == factory.unit.qualname:
             engine.emit(observations.ModeSwitch, switched, always=True, where="build")
@@ -521,65 +444,40 @@ class _DeclaredModel(_Job):
         args, kwargs, axes = self._inputs(unit)
         named = {n: replace(v, given=n) if isinstance(v, dom.Tensor) else v for n, v in kwargs.items()}
         with engine.within(tracing=True, outermost=True, axes=axes, example_batch=self.example):
-            engine.apply(built, _given(unit, args), named, NOWHERE)
+            engine.apply(built, _named_inputs(unit, args), named, NOWHERE)
             forward_outputs.report(engine)
 
-    def _feed_layer(self, built: dom.Layer) -> None:
-        with self.engine.within(tracing=True, axes=shapes.Axes(self._declared_axes())):
-            self.engine.apply(built, [dom.Tensor()], {}, NOWHERE)
-
-    def _declared_axes(self) -> tuple[tuple[int, str], ...]:
+    def _declared_axes(self) -> shapes.Axes:
         axes: dict[int, str] = {}
-        dynamic = self.model.dynamic
-        for per_input in dynamic.values():
-            for axis, name in per_input.items():
-                axes.setdefault(axis, name)
-        return tuple(sorted(axes.items()))
+        for per_input in self.model.dynamic.values():
+            axes = {**per_input, **axes}
+        return shapes.Axes(tuple(sorted(axes.items())))
 
     def _inputs(self, unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value], shapes.Axes]:
-        engine = self.engine
-        a = unit.args
-        names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
         spec = self.model.inputs
         if isinstance(spec, Mapping):
-            values: dict[str, dom.Value] = {n: _from_spec(unit, n, s) for n, s in spec.items()}
-            axes: dict[int, str] = {}
-            for s in spec.values():
-                for i, d in enumerate(s.dims):
-                    if d.name is not None:
-                        axes.setdefault(i, d.name)
-                if s.dims and s.dims[0].name is not None and self.example is None:
-                    self.example = s.dims[0].size
-            return [], values, shapes.Axes(tuple(sorted(axes.items())))
-        given: dom.Value = dom.UNKNOWN
-        if isinstance(spec, str):
-            source = _find(engine, spec)
-            given = engine.apply(source, [], {}, NOWHERE) if source != dom.UNKNOWN else dom.UNKNOWN
-        if isinstance(given, dom.Dict):
-            kwargs = {str(k): self._feed(unit, str(k), v) for k, v in given.items}
-            return [], kwargs, shapes.Axes(self._declared_axes())
-        items: list[dom.Value]
-        if isinstance(given, dom.Tuple):
-            items = list(given.items)
-        elif isinstance(given, dom.Tensor):
-            items = [given]
+            pairs, self.example = _axes_of(spec.values())
+            return [], {n: _from_spec(unit, n, s) for n, s in spec.items()}, shapes.Axes(pairs)
+        source = _find(self.engine, spec) if isinstance(spec, str) else dom.UNKNOWN
+        example = self.engine.apply(source, [], {}, NOWHERE) if source != dom.UNKNOWN else dom.UNKNOWN
+        if isinstance(example, dom.Dict):
+            return [], {str(k): self._feed(unit, str(k), v) for k, v in example.items}, self._declared_axes()
+        a, names = unit.args, [p.arg for p in _positional(unit)][1:]
+        rest: dict[str, dom.Value] = {}
+        if isinstance(example, (dom.Tuple, dom.Tensor)):
+            items = list(example.items) if isinstance(example, dom.Tuple) else [example]
+            names += [a.vararg.arg] * len(items) if a.vararg is not None else []
         else:
-            items, rest = _unknown_arguments(engine, unit)
-            items = items[: len(list(names)) - len(a.defaults)] or items
-            fed = [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)]
-            return fed, rest, shapes.Axes(self._declared_axes())
-        if a.vararg is not None:
-            names += [a.vararg.arg] * len(items)
-        fed = [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)]
-        return fed, {}, shapes.Axes(self._declared_axes())
+            items, rest = _unknown_arguments(self.engine, unit)
+            items = items[: len(names) - len(a.defaults)] or items
+        return [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)], rest, self._declared_axes()
 
     def _feed(self, unit: FunctionUnit, name: str, v: dom.Value) -> dom.Value:
         engine = self.engine
-        trace = dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
-        wanted = self.model.dynamic.get(name, {})
         if isinstance(v, dom.Tensor):
+            trace, wanted = _is_input(unit, name), self.model.dynamic.get(name, {})
             if v.dims is None:
-                return dom.Tensor(None, None, "input", v.kind, None, None, trace)
+                return dom.Tensor(kind=v.kind, trace=trace)
             dims: list[dom.Extent] = []
             for i, d in enumerate(v.dims):
                 axis = wanted.get(i, wanted.get(i - len(v.dims)))
@@ -587,9 +485,9 @@ class _DeclaredModel(_Job):
                 dims.append(dom.Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
                 if i == 0 and axis is not None and self.example is None:
                     self.example = example
-            return dom.Tensor(tuple(dims), None, "input", v.kind, None, None, trace)
+            return dom.Tensor(tuple(dims), kind=v.kind, trace=trace)
         if isinstance(v, dom.Dict):
-            return dom.Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)
+            return dom.Dict(tuple((k, self._feed(unit, name, x)) for k, x in v.items), v.rest)
         if isinstance(v, dom.Tuple):
             return dom.Tuple(tuple(self._feed(unit, name, x) for x in v.items), v.kind)
         if isinstance(v, dom.Const) and isinstance(v.literal, str):
@@ -603,8 +501,23 @@ class _DeclaredModel(_Job):
         return v
 
 
+def _is_input(unit: FunctionUnit, name: str) -> dom.Trace:
+    return dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
+
+
+def _axes_of(specs: Collection[TensorSpec]) -> tuple[tuple[tuple[int, str], ...], int | None]:
+    """The axes that some specs name, and the example of the batch."""
+    axes: dict[int, str] = {}
+    for spec in specs:
+        axes = {i: d.name for i, d in enumerate(spec.dims) if d.name is not None} | axes
+    firsts = (spec.dims[0] for spec in specs if spec.dims)
+    return tuple(sorted(axes.items())), next(
+        (d.size for d in firsts if d.name is not None and d.size is not None), None
+    )
+
+
 def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> dom.Tensor:
-    trace = dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
+    trace = _is_input(unit, name)
     dims: list[dom.Extent] = []
     for d in spec.dims:
         if d.name is not None:
@@ -612,7 +525,7 @@ def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> dom.Tensor:
         else:
             dims.append(dom.Const(d.size) if d.size is not None else dom.CONFIG)
     kind = "bool" if spec.dtype == "bool" else "int" if spec.dtype.startswith(("int", "uint", "long")) else "float"
-    return dom.Tensor(tuple(dims), None, "input", kind, None, None, trace)
+    return dom.Tensor(tuple(dims), kind=kind, trace=trace)
 
 
 def _find(engine: Interpreter, reference: str) -> dom.Value:

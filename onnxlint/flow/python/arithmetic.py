@@ -15,7 +15,8 @@ from onnxlint.flow.python.activation import Activation
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import asks_for_elements
-from onnxlint.flow.values.joins import join
+from onnxlint.flow.values.joins import element, join_all
+from onnxlint.flow.values.node_places import last_name
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
@@ -164,13 +165,9 @@ class Arithmetic(Activation):
             return replace(v, view=None, kind=kind, given="")
         if isinstance(v, dom.Dim):
             return replace(v, example=None, plain=False, form=v.form if v.form == dom.FRACTION else "", least=dom.REST)
-        return (
-            v
-            if isinstance(v, (dom.Data, dom.Array))
-            else dom.CONFIG
-            if isinstance(v, (dom.Const, dom.Config))
-            else dom.UNKNOWN
-        )
+        if isinstance(v, (dom.Data, dom.Array)):
+            return v
+        return dom.CONFIG if isinstance(v, (dom.Const, dom.Config)) else dom.UNKNOWN
 
     def e_compare(self, node: ast.Compare) -> dom.Value:
         """A comparison; a chained one asks each but the last for its truth."""
@@ -181,10 +178,9 @@ class Arithmetic(Activation):
             usual = _compare_defaults(operator, left, right)
             results.append(usual or self._compare(operator, left, right, node))
             left = right
-        if len(results) > 1:
-            for v in results[:-1]:
-                if isinstance(v, dom.Tensor) and not self.engine.context.testing:
-                    self.engine.emit_operator(node, v)
+        for v in results[:-1]:
+            if isinstance(v, dom.Tensor) and not self.engine.context.testing:
+                self.engine.emit_operator(node, v)
         return next((v for v in results if isinstance(v, (dom.Tensor, dom.Data))), results[-1])
 
     def _compare(self, operator: ast.cmpop, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
@@ -192,10 +188,12 @@ class Arithmetic(Activation):
             return dom.Const(isinstance(operator, ast.Is)) if dom.is_none(a) and dom.is_none(b) else dom.CONFIG
         if isinstance(a, dom.Dim) and dom.as_int(b) == 0 and (_is_length(a) or asks_for_elements(node.left)):
             return dom.CONFIG  # no example is empty
-        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
-            return _dtype_test(operator, b)
-        if _asks_device(node.left):
-            return _device_test(operator, b)
+        options = b.items if isinstance(b, dom.Tuple) else (b,)
+        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":  # exported in single precision
+            return _none_of(operator, [getattr(v, "name", "") in _HALF for v in options])
+        if _asks_device(node.left):  # exported on the processor or on a CUDA device
+            devices = [v.literal for v in options if isinstance(v, dom.Const)]
+            return _none_of(operator, [isinstance(d, str) and d not in ("cpu", "cuda") for d in devices])
         if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, dom.Const) and isinstance(b, dom.Const):
@@ -211,7 +209,7 @@ class Arithmetic(Activation):
 
     def _compare_tensors(self, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
         other = b if isinstance(a, dom.Tensor) else a
-        if dom.is_none(other) or (isinstance(other, dom.Const) and isinstance(other.literal, str)):
+        if dom.is_none(other) or dom.is_text(other):
             return dom.CONFIG
         result = self._tensor_arithmetic("==", a, b, node)
         assert isinstance(result, dom.Tensor)
@@ -231,11 +229,9 @@ class Arithmetic(Activation):
         if isinstance(b, dom.Tensor) or (isinstance(a, dom.Tensor) and isinstance(b, (dom.Tuple, dom.Seq))):
             t = b if isinstance(b, dom.Tensor) else a
             assert isinstance(t, dom.Tensor)
-            if isinstance(a, dom.Const) and isinstance(a.literal, str):
+            if dom.is_text(a):
                 return dom.CONFIG  # what is asked for a name is a dict
-            if isinstance(b, dom.Tuple) and all(
-                isinstance(i, dom.Const) and isinstance(i.literal, str) for i in b.items
-            ):
+            if isinstance(b, dom.Tuple) and all(dom.is_text(i) for i in b.items):
                 return dom.CONFIG  # no tensor is a name
             if not self.engine.context.testing:
                 self.engine.emit_operator(node, t)
@@ -274,8 +270,8 @@ def _compare_defaults(operator: ast.cmpop, left: dom.Value, right: dom.Value) ->
     if (a is left and b is right) or not isinstance(a, dom.Const):
         return None
     if isinstance(b, dom.Tuple) and isinstance(operator, (ast.In, ast.NotIn)):
-        known = all(isinstance(v, dom.Const) for v in b.items)
-        return dom.Config(default=dom.Const((a in b.items) is isinstance(operator, ast.In))) if known else None
+        decided = all(isinstance(v, dom.Const) for v in b.items)
+        return dom.Config(default=dom.Const((a in b.items) is isinstance(operator, ast.In))) if decided else None
     if not isinstance(b, dom.Const):
         return None
     if isinstance(operator, (ast.Is, ast.IsNot)):
@@ -292,8 +288,7 @@ def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value
         if isinstance(d, dom.Data):
             return dom.Data(d.site, d.fixed, True, d.trace)
         if isinstance(d, dom.Dim):
-            axes |= d.axes
-            trace = trace or d.trace
+            axes, trace = axes | d.axes, trace or d.trace
     if not axes:
         return dom.CONFIG if not isinstance(a, dom.Unknown) or not isinstance(b, dom.Unknown) else dom.UNKNOWN
     if any(isinstance(x, dom.Dim) and x.least != dom.REST and dom.as_int(y) == 0 for x, y in ((a, b), (b, a))):
@@ -305,10 +300,9 @@ def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value
 
 def _is_ratio(a: dom.Value, b: dom.Value) -> bool:
     """True for `y.size(0) // x.size(0)` where `y` has an axis of `x` some fixed number of times."""
-    axes = isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and len(a.axes) == 1 and a.sure
-    return (
-        axes and isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and b.plain and (a.plain or a.form == dom.MULTIPLE)
-    )
+    if not (isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and len(a.axes) == 1):
+        return False
+    return a.sure and b.plain and (a.plain or a.form == dom.MULTIPLE)
 
 
 def _divides(operator: str, a: dom.Value, b: dom.Value) -> bool:
@@ -334,51 +328,38 @@ def _least(operator: str, a: dom.Value, b: dom.Value) -> int:
     """What the result of arithmetic on sizes is at least: a sum or product of counts is one, a difference may be 0."""
     if operator not in ("+", "*"):
         return dom.REST
-    known = [v.least for v in (a, b) if isinstance(v, dom.Dim)]
-    for v in (a, b):
+
+    def least(v: dom.Value) -> int:
+        if isinstance(v, dom.Dim):
+            return v.least
         if isinstance(v, dom.Const) and isinstance(v.literal, (int, float)):
             nothing = v.literal < 0 if operator == "+" else v.literal <= 0
-            known.append(dom.REST if nothing else dom.COUNT if isinstance(v.literal, int) else dom.SHARE)
-        elif not isinstance(v, dom.Dim):
-            known.append(
-                dom.REST if operator == "+" else dom.SHARE
-            )  # a setting: an offset, which may be negative, or a ratio
-    return max(known)
+            return dom.REST if nothing else dom.COUNT if isinstance(v.literal, int) else dom.SHARE
+        return dom.REST if operator == "+" else dom.SHARE  # a setting: an offset, which may be negative, or a ratio
+
+    return max(least(a), least(b))
 
 
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
-def _dtype_test(operator: ast.cmpop, wanted: dom.Value) -> dom.Value:
-    """`x.dtype == torch.float16`: models are exported in single precision unless somebody says otherwise."""
-    names = [getattr(v, "name", "") for v in (wanted.items if isinstance(wanted, dom.Tuple) else (wanted,))]
-    if not names or not all(n in _HALF for n in names):
+def _none_of(operator: ast.cmpop, excluded: list[bool]) -> dom.Value:
+    """`x.dtype == torch.float16`, `x.device.type in ("mps", "xpu")`: decided where an export has none of them."""
+    if not excluded or not all(excluded):
         return dom.CONFIG
     return dom.Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
 
 
 def _form(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> str:
     """What a comparison of sizes asks: whether two are equal, or what a division leaves."""
-    if isinstance(operator, (ast.Eq, ast.NotEq)) and all(any(True for _ in _sizes_in(v)) for v in (a, b)):
+    if isinstance(operator, (ast.Eq, ast.NotEq)) and all(next(_sizes_in(v), None) is not None for v in (a, b)):
         return "equal"
     return "remainder" if any(isinstance(v, dom.Dim) and v.form == "remainder" for v in (a, b)) else ""
 
 
 def _asks_device(node: ast.expr) -> bool:
     """True for `x.device.type`."""
-    if not isinstance(node, ast.Attribute) or node.attr != "type":
-        return False
-    return (node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")) == "device"
-
-
-def _device_test(operator: ast.cmpop, wanted: dom.Value) -> dom.Value:
-    """`x.device.type == "mps"`: models are exported on the processor or on a CUDA device."""
-    names = [
-        v.literal for v in (wanted.items if isinstance(wanted, dom.Tuple) else (wanted,)) if isinstance(v, dom.Const)
-    ]
-    if not names or any(not isinstance(n, str) or n in ("cpu", "cuda") for n in names):
-        return dom.CONFIG
-    return dom.Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
+    return isinstance(node, ast.Attribute) and node.attr == "type" and last_name(node.value) == "device"
 
 
 def _sizes_in(v: dom.Value) -> Iterator[dom.Extent]:
@@ -421,7 +402,7 @@ def _fold(operator: str, a: dom.Value, b: dom.Value) -> dom.Value:
     assert isinstance(b, dom.Const)
     fold = _FOLD.get(operator)
     numbers = all(isinstance(v.literal, (int, float)) for v in (a, b))
-    if fold is None or not (numbers or (operator == "+" and isinstance(a.literal, str) and isinstance(b.literal, str))):
+    if fold is None or not (numbers or (operator == "+" and dom.is_text(a) and dom.is_text(b))):
         return dom.CONFIG
     try:
         result = fold(a.literal, b.literal)
@@ -442,39 +423,16 @@ def _sequence_arithmetic(operator: str, a: dom.Value, b: dom.Value) -> dom.Value
         a, b = b, a
     if operator == "*" and isinstance(a, dom.Tuple):
         times = dom.as_int(b)
-        return (
-            dom.Tuple(a.items * times, a.kind) if times is not None and 0 <= times * len(a.items) <= 32 else _loose(a)
-        )
+        few = times is not None and 0 <= times * len(a.items) <= 32
+        return dom.Tuple(a.items * times, a.kind) if few and times is not None else dom.Seq(element(a))
     if isinstance(a, dom.Shape) or isinstance(b, dom.Shape):
         return dom.Seq(dom.CONFIG)
-    return (
-        dom.CONFIG if isinstance(a, (dom.Const, dom.Config)) and isinstance(b, (dom.Const, dom.Config)) else dom.UNKNOWN
-    )
+    return dom.CONFIG if all(isinstance(v, (dom.Const, dom.Config)) for v in (a, b)) else dom.UNKNOWN
 
 
-def _loose(v: dom.Value) -> dom.Value:
-    joined: dom.Value = dom.UNKNOWN
-    for i, item in enumerate(v.items if isinstance(v, dom.Tuple) else ()):
-        joined = item if i == 0 else join(joined, item)
-    return dom.Seq(joined)
-
-
-def _concatenate(a: dom.Value, b: dom.Value) -> dom.Value:
+def _concatenate(a: dom.Tuple | dom.Seq, b: dom.Tuple | dom.Seq) -> dom.Value:
     if isinstance(a, dom.Tuple) and isinstance(b, dom.Tuple):
-        return (
-            dom.Tuple((*a.items, *b.items), a.kind)
-            if len(a.items) + len(b.items) <= 64
-            else _loose(dom.Tuple((*a.items, *b.items)))
-        )
-    items = [v.item if isinstance(v, dom.Seq) else _item(v) for v in (a, b)]
+        items = (*a.items, *b.items)
+        return dom.Tuple(items, a.kind) if len(items) <= 64 else dom.Seq(element(dom.Tuple(items)))
     size = next((v.size for v in (a, b) if isinstance(v, dom.Seq) and v.size is not None), None)
-    known = [i for i in items if i is not None]
-    return dom.Seq(join(known[0], known[1]) if len(known) == 2 else known[0] if known else dom.UNKNOWN, size)
-
-
-def _item(v: dom.Value) -> dom.Value | None:
-    if isinstance(v, dom.Tuple) and v.items:
-        loose = _loose(v)
-        assert isinstance(loose, dom.Seq)
-        return loose.item
-    return None
+    return dom.Seq(join_all(element(v) for v in (a, b) if isinstance(v, dom.Seq) or v.items) or dom.UNKNOWN, size)

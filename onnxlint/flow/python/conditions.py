@@ -16,6 +16,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.values.joins import join
+from onnxlint.flow.values.node_places import last_name
 from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import tells_forms, unfolds
 
@@ -55,8 +56,7 @@ class Conditions(Arithmetic):
                     continue
                 self.narrowing(node.values[i - 1])(isinstance(node.op, ast.And))
                 result = self._test_both(result, value, isinstance(node.op, ast.Or))
-            for name, v in before.items():
-                self.scope.names[name] = v
+            self.scope.names.update(before)
             return result
         with self.engine.within(testing=True):
             v = self.eval(node)
@@ -71,7 +71,7 @@ class Conditions(Arithmetic):
         return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), usual)
 
     def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
-        if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(_last_name(node)):
+        if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(last_name(node)):
             return True  # what is exported has been trained
         if v == dom.CONFIG and (one := _on_one_device(node)) is not None:
             return one
@@ -80,7 +80,7 @@ class Conditions(Arithmetic):
     def _usual_type(self, node: ast.expr) -> bool | None:
         """What a script gets for `isinstance(module, T)`: none of the modules that a function is given is to be
         replaced as a whole, and one of those that a loop goes through is of a class that was built."""
-        module = node.args[0] if isinstance(node, ast.Call) and _last_name(node.func) == "isinstance" else None
+        module = node.args[0] if isinstance(node, ast.Call) and last_name(node.func) == "isinstance" else None
         if not isinstance(node, ast.Call) or not isinstance(module, ast.Name):
             return None
         if not isinstance(self.scope.names.get(module.id), (dom.Unknown, dom.Instance, dom.Layer)):
@@ -104,12 +104,7 @@ class Conditions(Arithmetic):
         verdict: dict[str, bool | None] = {}
         for e in mask:
             a, b = left.verdict.get(e), right.verdict.get(e)
-            if a is stops:
-                verdict[e] = stops
-            elif a is None:
-                verdict[e] = stops if b is stops else None
-            else:
-                verdict[e] = b
+            verdict[e] = a if a is stops or (a is None and b is not stops) else b
         decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
         reads = left.reads  # of a long row of conditions they are many: gone through only where an exporter decides
         if decided:
@@ -127,36 +122,30 @@ class Conditions(Arithmetic):
         return left
 
     def _boolean(self, word: str, left: dom.Value, second: ast.expr, node: ast.BoolOp) -> dom.Value:
+        stops = word == "or"  # at what is true
         if isinstance(left, dom.Const):
-            decided = bool(left.literal)
-            if decided == (word == "or"):
-                return left
-            return self.eval(second)
+            return left if bool(left.literal) == stops else self.eval(second)
         if isinstance(left, dom.Tensor) and not self.engine.context.testing:
             self.engine.emit_operator(node, left)
         if isinstance(left, dom.Truth):
-            exporters = tuple(e for e in self.engine.context.exporters if left.verdict(e) is not (word == "or"))
+            exporters = tuple(e for e in self.engine.context.exporters if left.verdict(e) is not stops)
             with self.engine.within(exporters=exporters):
                 right = self.eval(second) if exporters else dom.CONFIG
-            if isinstance(right, (dom.Const, dom.Config, dom.Unknown, dom.Truth)):
-                return _both(word, left, right)
-            return right
+            settled = isinstance(right, (dom.Const, dom.Config, dom.Unknown, dom.Truth))
+            return _both(word, left, right) if settled else right
         if isinstance(left, dom.Dim):  # Python asks the comparison for its truth
             left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
         usual = _usual(left)
-        with self.engine.asking(usual is (word == "or")):
+        with self.engine.asking(usual is stops):
             right = self.eval(second)
-        if usual is (word == "or"):
+        if usual is stops:
             return left
-        if (
-            isinstance(left, (dom.Config, dom.Unknown))
-            and isinstance(right, dom.Const)
-            and bool(right.literal) == (word == "or")
-        ):
-            return dom.Const(word == "or")  # `flag and self.training`
+        setting = isinstance(left, (dom.Config, dom.Unknown))
+        if setting and isinstance(right, dom.Const) and bool(right.literal) == stops:
+            return dom.Const(stops)  # `flag and self.training`
         if usual is not None and isinstance(result := dom.or_default(right), dom.Const):
             return dom.Config(default=result)
-        if isinstance(right, dom.Truth) and isinstance(left, (dom.Config, dom.Unknown)):
+        if isinstance(right, dom.Truth) and setting:
             return _both(word, left, right)
         if isinstance(left, dom.Tensor):
             # `tensor or default` gives either; what comes out of a comparison is a truth read from data.
@@ -169,10 +158,10 @@ class Conditions(Arithmetic):
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
                 self.engine.emit_read(observations.Branch, node.test, v, mask)
-        held = self.engine.context.exporters
+        exporters = self.engine.context.exporters
         results: list[dom.Value] = []
         for arm, wanted in ((node.body, True), (node.orelse, False)):
-            mask = tuple(e for e in test.may_be(wanted) if e in held)
+            mask = tuple(e for e in test.may_be(wanted) if e in exporters)
             if mask:
                 before = dict(self.scope.names)
                 self.narrowing(node.test)(wanted)
@@ -204,13 +193,10 @@ class Conditions(Arithmetic):
                 if (arm != negated) == isinstance(test.op, ast.And):  # every part holds, or none does
                     for value in test.values:
                         self.narrowing(value)(arm != negated)
-            elif (
-                isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators)
-            ):
-                same = isinstance(test.ops[0], (ast.Is, ast.Eq))
-                if (arm != negated) == same:
+            elif isinstance(test, ast.Compare) and _asks_for_none(test):
+                if isinstance(test.left, ast.Name) and (arm != negated) == isinstance(test.ops[0], (ast.Is, ast.Eq)):
                     self.scope.names[test.left.id] = dom.NONE
-            elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
+            elif isinstance(test, ast.Call) and last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
             elif arm != negated and _asks_for_a_clip(test):
                 name = _narrowed(test)[0]
@@ -243,23 +229,16 @@ class Conditions(Arithmetic):
             return
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
         other = orelse or self._rest(body)
-        quiet = (
-            (bool(body) and not orelse and all(_only_talks(s) for s in body))
-            or splits_work(body, other)
-            or unfolds(node, body)
-            or self.pieces(node, body, other) is not None
-        )
+        talks = bool(body) and not orelse and all(_only_talks(s) for s in body)
+        split = talks or splits_work(body, other) or unfolds(node, body)
+        quiet = split or self.pieces(node, body, other) is not None
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
-                if raises or (quiet and isinstance(v, dom.Dim)):
-                    if raises:
-                        self.report_assertion(node, v, mask, keyword, ast.NotEq)
-                else:
-                    leaves = (
-                        _leaves(body, orelse)
-                        if keyword == "if" and self.engine.context.looping and dom.reads_data(v)
-                        else ""
-                    )
+                if raises:
+                    self.report_assertion(node, v, mask, keyword, ast.NotEq)
+                elif not quiet or not isinstance(v, dom.Dim):
+                    looping = keyword == "if" and self.engine.context.looping and dom.reads_data(v)
+                    leaves = _leaves(body, orelse) if looping else ""
                     form = _size_form(v, body, orelse) if isinstance(v, dom.Dim) else ""
                     self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form)
 
@@ -278,11 +257,10 @@ class Conditions(Arithmetic):
 
     def _doubt(self, test: ast.expr) -> None:
         """In the last arm of `a if isinstance(x, list) else b`, what was taken for a tensor may be anything."""
-        asks = isinstance(test, ast.Call) and _last_name(test.func) == "isinstance" and len(test.args) == 2
-        if isinstance(test, ast.Call) and asks and isinstance(test.args[0], ast.Name):
-            current = self.scope.lookup(test.args[0].id)
-            if isinstance(current, dom.Tensor) and _last_name(test.args[1]) in ("list", "tuple"):
-                self.scope.names[test.args[0].id] = dom.UNKNOWN
+        match test:
+            case ast.Call(f, [ast.Name(name), kinds]) if last_name(f) == "isinstance":
+                if isinstance(self.scope.lookup(name), dom.Tensor) and last_name(kinds) in ("list", "tuple"):
+                    self.scope.names[name] = dom.UNKNOWN
 
     def awaits_state(self, test: ast.expr) -> bool:
         """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""
@@ -294,7 +272,7 @@ class Conditions(Arithmetic):
         return any(
             isinstance(part, ast.Compare)
             and isinstance(part.ops[0], ast.IsNot)
-            and _is_none_literal(part.comparators)
+            and _asks_for_none(part)
             and isinstance(part.left, ast.Attribute)
             and f"self.{part.left.attr} = None" in unit.text
             and part.left.attr in self.engine.reads.written_by_forward(owner)
@@ -358,11 +336,8 @@ def _size_form(v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt])
     """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
     if v.form != "remainder":
         return v.form if v.form == "equal" else ""
-    for statement in (*body, *orelse):
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and _last_name(node.func).startswith(_PADS):
-                return "padding"
-    return ""
+    nodes = (node for statement in (*body, *orelse) for node in ast.walk(statement))
+    return "padding" if any(isinstance(n, ast.Call) and last_name(n.func).startswith(_PADS) for n in nodes) else ""
 
 
 def _usual(v: dom.Value) -> bool | None:
@@ -386,73 +361,55 @@ def _both(word: str, left: dom.Value, right: dom.Value) -> dom.Truth:
     return a.either(b) if word == "or" else a.negated().either(b.negated()).negated()
 
 
-def _is_none_literal(comparators: Sequence[ast.expr]) -> bool:
-    """True for what stands right of `==` in `x == None`."""
-    return len(comparators) == 1 and isinstance(comparators[0], ast.Constant) and comparators[0].value is None
-
-
-def _last_name(node: ast.expr) -> str:
-    """The last part of a dotted name."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+def _asks_for_none(test: ast.Compare) -> bool:
+    """True for `x == None`."""
+    return len(test.comparators) == 1 and getattr(test.comparators[0], "value", test) is None
 
 
 def _tells_forms(before: ast.expr, test: ast.expr) -> bool:
     """True for `x.shape[0] == 4` after `x.ndim == 3`: two forms of an input, of which an export has one."""
-    if not (isinstance(before, ast.Compare) and isinstance(test, ast.Compare)):
-        return False
-    sizes, number = test.left, test.comparators[0]
-    if not (isinstance(sizes, ast.Subscript) and isinstance(test.ops[0], ast.Eq)):
-        return False
-    single = isinstance(number, ast.Constant) and number.value in (0, 1)
-    if single or not (isinstance(sizes.value, ast.Attribute) and sizes.value.attr == "shape"):
-        return False
-    rank = before.left.func if isinstance(before.left, ast.Call) else before.left
-    asks = isinstance(rank, ast.Attribute) and rank.attr in ("ndim", "dim")
-    return asks and isinstance(rank, ast.Attribute) and ast.dump(rank.value) == ast.dump(sizes.value.value)
+    match test:
+        case ast.Compare(ast.Subscript(ast.Attribute(owner, "shape")), [ast.Eq(), *_], [number, *_]):
+            single = isinstance(number, ast.Constant) and number.value in (0, 1)
+            left = before.left if isinstance(before, ast.Compare) else None
+            rank = left.func if isinstance(left, ast.Call) else left
+            asks = isinstance(rank, ast.Attribute) and rank.attr in ("ndim", "dim")
+            return not single and asks and ast.dump(getattr(rank, "value", test)) == ast.dump(owner)
+    return False
 
 
 def _asks_for_a_clip(test: ast.expr) -> TypeGuard[ast.Compare]:
     """True for `x.ndim == 5`."""
-    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and isinstance(test.left, ast.Attribute)):
-        return False
-    rank = test.comparators[0]
-    asks = test.left.attr == "ndim" and isinstance(test.left.value, ast.Name)
-    return asks and isinstance(rank, ast.Constant) and rank.value == CLIP
+    match test:
+        case ast.Compare(ast.Attribute(ast.Name(), "ndim"), [ast.Eq(), *_], [ast.Constant(rank), *_]):
+            return rank == CLIP
+    return False
 
 
 def _narrowed(test: ast.expr) -> list[str]:
     """The names that a part of a condition may say something of, where it stands alone."""
     while isinstance(test, ast.UnaryOp):
         test = test.operand
-    if isinstance(test, ast.BoolOp):
-        return [name for value in test.values for name in _narrowed(value)]
-    asked = (
-        test.left.value
-        if _asks_for_a_clip(test) and isinstance(test.left, ast.Attribute)
-        else test.left
-        if isinstance(test, ast.Compare)
-        else test.args[0]
-        if isinstance(test, ast.Call) and test.args
-        else test
-    )
-    return [asked.id] if isinstance(asked, ast.Name) and asked is not test else []
+    match test:
+        case ast.BoolOp(values=values):
+            return [name for value in values for name in _narrowed(value)]
+        case ast.Compare(ast.Attribute(ast.Name(name))) if _asks_for_a_clip(test):
+            return [name]
+        case ast.Compare(ast.Name(name)) | ast.Call(args=[ast.Name(name), *_]):
+            return [name]
+    return []
+
+
+_TALK = ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
 
 
 def _only_talks(statement: ast.stmt) -> bool:
     """True for statements that cannot change what is computed: log, warn, print, pass."""
-    if isinstance(statement, ast.Pass):
-        return True
-    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):  # x = x.contiguous()
-        f, target = statement.value.func, statement.targets[0]
-        same = isinstance(f, ast.Attribute) and ast.dump(f.value) == ast.dump(target).replace("Store()", "Load()")
-        return same and isinstance(f, ast.Attribute) and f.attr == "contiguous"
-    if isinstance(statement, ast.Expr):
-        if isinstance(statement.value, ast.Constant):
+    match statement:
+        case ast.Pass() | ast.Expr(ast.Constant()):
             return True
-        if isinstance(statement.value, ast.Call):
-            f = statement.value.func
-            name = f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")
-            return name in ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
+        case ast.Assign([target, *_], ast.Call(ast.Attribute(owner, "contiguous"))):  # x = x.contiguous()
+            return ast.dump(owner) == ast.dump(target).replace("Store()", "Load()")
+        case ast.Expr(ast.Call(f)):
+            return last_name(f) in _TALK
     return False

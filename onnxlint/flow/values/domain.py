@@ -40,16 +40,15 @@ class Trace:
 
     def steps(self, limit: int = 6) -> tuple[Step, ...]:
         """The steps in the order of execution: the first one and the last `limit - 1`, one for each line."""
-        found: list[Step] = []
+        steps: list[Step] = []
         at: Trace | None = self
-        while at is not None and len(found) < limit:
-            step = Step(at.path, at.line, at.message)
-            if not found or (found[-1].path, found[-1].line) != (step.path, step.line):
-                found.append(step)
+        while at is not None and len(steps) < limit:
+            if not steps or (steps[-1].path, steps[-1].line) != (at.path, at.line):
+                steps.append(Step(at.path, at.line, at.message))
             at = at.parent
         if at is not None:  # traces grow as long as a function: the way back is not walked to its end
-            found[-1] = Step(self.root.path, self.root.line, self.root.message)
-        return tuple(reversed(found))
+            steps[-1] = Step(self.root.path, self.root.line, self.root.message)
+        return tuple(reversed(steps))
 
 
 # How much one value may hold: every kind of value keeps to these when it is made, so that a step of the interpreter
@@ -128,11 +127,8 @@ class _Typed:
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Typed)
-            and type(other.value) is type(self.value)
-            and repr(other.value) == repr(self.value)
-        )
+        mine = type(self.value), repr(self.value)
+        return isinstance(other, _Typed) and (type(other.value), repr(other.value)) == mine
 
     def __hash__(self) -> int:
         kind = type(self.value)
@@ -241,16 +237,19 @@ class Tensor(_Plain):
         return self.source in ("weight", "made")
 
     @property
+    def extents(self) -> tuple[Extent, ...]:
+        """The sizes that are known: of every axis, else of the first if that one is."""
+        return self.dims if self.dims is not None else (self.lead,) if self.lead is not None else ()
+
+    @property
     def axes(self) -> frozenset[str]:
         """Every dynamic axis that a dim of this tensor depends on, as far as known."""
-        known = self.dims if self.dims is not None else ((self.lead,) if self.lead is not None else ())
-        return frozenset(a for d in known if isinstance(d, Dim) for a in d.axes)
+        return frozenset(a for d in self.extents if isinstance(d, Dim) for a in d.axes)
 
     @property
     def ragged(self) -> Data | None:
         """The dim whose size depends on data, if there is one."""
-        known = self.dims if self.dims is not None else ((self.lead,) if self.lead is not None else ())
-        return next((d for d in known if isinstance(d, Data)), None)
+        return next((d for d in self.extents if isinstance(d, Data)), None)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -298,8 +297,8 @@ class Dict(_Holder):
 
     def __post_init__(self) -> None:
         if len(self.items) > WEIGHT:
-            held = [v for _, v in self.items]
-            self.items, self.rest = (), _any_of(held if self.rest is None else [*held, self.rest])
+            values = [v for _, v in self.items]
+            self.items, self.rest = (), _any_of(values if self.rest is None else [*values, self.rest])
         self.weight = _weight_of(self.items, self.rest)
         if self.weight > WEIGHT + len(self.items):
             self.items = tuple([(k, _light(v)) for k, v in self.items])
@@ -528,11 +527,9 @@ class Scope:
     def lookup(self, name: str) -> Any | None:
         """The value of a variable here or in an enclosing function."""
         scope: Scope | None = self
-        while scope is not None:
-            if name in scope.names:
-                return scope.names[name]
+        while scope is not None and name not in scope.names:
             scope = scope.outer
-        return None
+        return scope.names[name] if scope is not None else None
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -546,17 +543,13 @@ class Site:
 _CHAIN = 3 * WEIGHT  # what a method may be bound to
 
 
-def _weight(held: int) -> int:
+def _weight(content: int) -> int:
     """Weigh a value by what it holds. An eighth on top for each level keeps the nesting from growing deep."""
-    return 1 + held + (held >> 3)
+    return 1 + content + (content >> 3)
 
 
 def _weight_of(items: tuple[tuple[Any, Value], ...], *others: Value | None) -> int:
-    held = sum([v.weight for _, v in items]) if items else 0
-    for other in others:
-        if other is not None:
-            held += other.weight
-    return _weight(held)
+    return _weight(sum([v.weight for _, v in items]) + sum([v.weight for v in others if v is not None]))
 
 
 def _light(v: Value) -> Value:
@@ -575,9 +568,7 @@ CONFIG = Config()
 
 def first_dim(t: Tensor) -> Extent | None:
     """The size of axis 0, if known."""
-    if t.dims is not None:
-        return t.dims[0] if t.dims else None
-    return t.lead
+    return (t.dims[0] if t.dims else None) if t.dims is not None else t.lead
 
 
 SOURCES = ("input", "sizes", "weight", "made")
@@ -597,14 +588,19 @@ _GETTERS = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
 def traced(v: Traced, trace: Trace | None) -> Traced:
     """The same value with another trace: `dataclasses.replace` for the one field that changes all the time."""
     kind = type(v)
-    given = list(_GETTERS[kind](v))
-    given[_TRACES[kind]] = trace
-    return kind(*given)
+    values = list(_GETTERS[kind](v))
+    values[_TRACES[kind]] = trace
+    return kind(*values)
 
 
 def is_none(v: Value) -> bool:
     """True for the literal None."""
     return isinstance(v, Const) and v.value is None
+
+
+def is_text(v: Value) -> bool:
+    """True for a literal string."""
+    return isinstance(v, Const) and type(v.value) is str
 
 
 def or_default(v: Value) -> Value:
@@ -614,9 +610,7 @@ def or_default(v: Value) -> Value:
 
 def as_int(v: Value | None) -> int | None:
     """The number of a literal integer."""
-    if isinstance(v, Const) and isinstance(v.literal, int) and not isinstance(v.literal, bool):
-        return v.literal
-    return None
+    return v.value if type(v) is Const and type(v.value) is int else None
 
 
 def literal_size(text: str) -> Extent:
@@ -628,10 +622,9 @@ def truth_of(v: Value) -> Truth:
     """What the truth of any value is in each exporter."""
     if isinstance(v, Truth):
         return v
-    everywhere = frozenset(EXPORTERS)
     if isinstance(v, Const):
-        return Truth(everywhere if v.literal else frozenset())
-    return Truth(frozenset(), everywhere)
+        return Truth(frozenset(EXPORTERS if v.literal else ()))
+    return Truth(frozenset(), frozenset(EXPORTERS))
 
 
 def reads_data(v: Value) -> bool:
