@@ -15,7 +15,7 @@ from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.sizes_as_numbers import along, size_use
 from onnxlint.flow.state.observations import AttentionSize
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none
+from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none, is_true
 
 _STACKS = ("TransformerEncoder", "TransformerDecoder")
 
@@ -52,8 +52,8 @@ def _batch_first(engine: Engine, layer: Layer) -> bool:
         inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
         return isinstance(inner, Layer) and inner.name.rpartition(".")[2] not in _STACKS and _batch_first(engine, inner)
     entry = engine.table.curated["attention"].get(short)
-    given = (layer.arg(*place) for place in entry.arguments) if entry is not None else ()
-    return any(isinstance(first, Const) and first.literal is True for first in given)
+    places = (layer.arg(*place) for place in entry.arguments) if entry is not None else ()
+    return any(map(is_true, places))
 
 
 def _projects_at_once(engine: Engine, layer: Layer, node: ast.AST) -> bool:

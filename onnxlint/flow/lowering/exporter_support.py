@@ -15,7 +15,7 @@ from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
-from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none
+from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none, is_true, size_of
 from onnxlint.flow.values.equivalent_code import counts
 from onnxlint.flow.values.node_places import Body, assignments
 
@@ -99,7 +99,7 @@ def _rows(t: Tensor) -> tuple[int | None, bool]:
     if t.dims is None or len(t.dims) < 2:
         return None, False
     rows = t.dims[-2]
-    number = rows.example if isinstance(rows, Dim) else as_int(rows)
+    number = size_of(rows)
     if number is None and isinstance(rows, Dim) and rows.plain and len(t.dims) == 2:
         return 1, False  # the batch: an example has few
     return number, True
@@ -113,7 +113,7 @@ def _complex(engine: Engine, call: Call, entry: Op) -> None:
     outcomes: Mapping[str, Outcome] = entry.refusals(engine.context.opset)
     if call.op == "stft":
         whole = call.kwargs.get("return_complex")
-        outcomes = engine.table.outcomes("complex: return_complex", "stft") if literal_true(whole) else {}
+        outcomes = engine.table.outcomes("complex: return_complex", "stft") if is_true(whole) else {}
     emit(engine, call.node, obs.ComplexCall, call.name, outcomes, trace=call.tensor.trace)
 
 
@@ -195,16 +195,11 @@ def _unites(node: ast.expr) -> bool:
     return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
 
 
-def literal_true(v: Value | None) -> bool:
-    """True for a `True` that is written down."""
-    return isinstance(v, Const) and v.literal is True
-
-
 def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome], str]:
     """What exporters make of this call that lower it to something else, and the argument that makes them."""
     if call.op in ("index_put", "index_put_"):
         wrong = engine.table.outcomes("index_put: accumulate", "index_put")
-        return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else ({}, "")
+        return (wrong, "accumulate=True") if is_true(call.arg(3, "accumulate")) else ({}, "")
     outcomes, detail = dict.fromkeys(entry.wrong, Outcome.WRONG_VALUES), ""
     curated = engine.table.curated["argument"].get(entry.name)
     for position, name in curated.arguments if curated is not None else ():

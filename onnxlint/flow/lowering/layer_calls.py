@@ -13,37 +13,31 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
 
-CONTAINERS = frozenset(
-    {
-        "torch.nn.Sequential",
-        "torch.nn.ModuleList",
-        "torch.nn.ModuleDict",
-        "torch.nn.ParameterList",
-        "torch.nn.ParameterDict",
-    }
-)
-
+_CONTAINERS = ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+CONTAINERS = frozenset(f"torch.nn.{name}" for name in _CONTAINERS)
 HOOKS = ("register_forward_pre_hook", "register_forward_hook")
 
 _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
 
 
+# Attributes that hold an argument of the constructor, with its position.
+_SIZES = {
+    **dict.fromkeys(("in_features", "in_channels", "num_embeddings", "input_size", "normalized_shape"), 0),
+    **dict.fromkeys(("out_features", "out_channels", "embedding_dim", "hidden_size"), 1),
+    "kernel_size": 2,
+}
+
+
 def build(name: str, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Layer:
     """An instance of a torch.nn class."""
-    given: tuple[tuple[str | int, dom.Value], ...] = (*enumerate(args), *sorted(kwargs.items()))
     if name not in CONTAINERS:
-        return dom.Layer(name, given)
-    items: dom.Tuple | dom.Seq | dom.Dict
-    if name == "torch.nn.Sequential":
-        only = args[0] if len(args) == 1 else None
-        if isinstance(only, (dom.Dict, dom.Seq)):
-            items = only
-        else:
-            items = dom.Tuple(tuple(args), "list")
-    else:
-        first = args[0] if args else dom.Tuple((), "list")
+        return dom.Layer(name, (*enumerate(args), *sorted(kwargs.items())))
+    first = args[0] if args else None
+    if name != "torch.nn.Sequential":
         items = first if isinstance(first, (dom.Tuple, dom.Seq, dom.Dict)) else dom.Tuple((), "list")
+    else:
+        items = first if isinstance(first, (dom.Seq, dom.Dict)) and len(args) == 1 else dom.Tuple(tuple(args), "list")
     return dom.Layer(name, (), items)
 
 
@@ -60,19 +54,7 @@ def attribute(layer: dom.Layer, name: str) -> dom.Value:
         return dom.Tensor(dims, None, "weight", "float")
     if name == "training":
         return dom.Const(False)
-    positions = {
-        "in_features": 0,
-        "in_channels": 0,
-        "num_embeddings": 0,
-        "out_features": 1,
-        "out_channels": 1,
-        "embedding_dim": 1,
-        "kernel_size": 2,
-        "input_size": 0,
-        "hidden_size": 1,
-        "normalized_shape": 0,
-    }
-    return layer.arg(positions.get(name, 99), name) or dom.CONFIG
+    return layer.arg(_SIZES.get(name, 99), name) or dom.CONFIG
 
 
 def call(
@@ -88,13 +70,8 @@ def call(
     before, after = (hooks.get(name) for name in HOOKS)
     if before is not None:
         changed = engine.apply(before, [bare, dom.Tuple(tuple(args))], {}, node)
-        args = (
-            list(changed.items)
-            if isinstance(changed, dom.Tuple)
-            else [changed]
-            if isinstance(changed, dom.Tensor)
-            else args
-        )
+        if isinstance(changed, (dom.Tuple, dom.Tensor)):
+            args = list(changed.items) if isinstance(changed, dom.Tuple) else [changed]
     result = _call(engine, bare, args, kwargs, node)
     if after is not None:
         changed = engine.apply(after, [bare, dom.Tuple(tuple(args)), result], {}, node)
@@ -130,9 +107,9 @@ def _call(
         return dom.Tuple((one, one)) if short == "LSTMCell" else one
     if short == "MultiheadAttention":
         return _multihead(layer, x, args, kwargs)
-    kept = x.made_at if short == "Embedding" else None  # a table looked up at literal positions has a literal length
+    made_at = x.made_at if short == "Embedding" else None  # a table looked up at literal positions: a literal length
     result = _shape(engine, layer, short, x, node)
-    return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=kept)
+    return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=made_at)
 
 
 def _sequential(
@@ -140,11 +117,8 @@ def _sequential(
 ) -> dom.Value:
     result: dom.Value = args[0] if args else dom.UNKNOWN
     items = layer.items
-    if isinstance(items, dom.Tuple):
-        for item in items.items:
-            result = engine.apply(item, [result], {}, node)
-    elif isinstance(items, dom.Dict):
-        for _, item in items.items:
+    if isinstance(items, (dom.Tuple, dom.Dict)):
+        for item in items.items if isinstance(items, dom.Tuple) else (item for _, item in items.items):
             result = engine.apply(item, [result], {}, node)
     elif isinstance(items, dom.Seq):
         result = engine.apply(items.item, [result], {}, node)
@@ -166,7 +140,7 @@ def _resizes(item: dom.Value) -> bool:
 
 
 def _with_last(x: dom.Tensor, size: dom.Value | None) -> dom.Tensor:
-    last: dom.Extent = shapes.from_value(size or dom.CONFIG)
+    last = shapes.from_value(size or dom.CONFIG)
     return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
 
 
@@ -174,10 +148,9 @@ def _multihead(layer: dom.Layer, x: dom.Tensor, args: list[dom.Value], kwargs: d
     """The output, and the weights of the attention: (batch, query, key), averaged over heads unless asked otherwise."""
     key = args[1] if len(args) > 1 else kwargs.get("key", x)
     each_head = kwargs.get("average_attn_weights")
-    first = layer.arg(8, "batch_first")
     dims: shapes.Dims | None = None
     if each_head is None and x.dims is not None and len(x.dims) == 3 and isinstance(key, dom.Tensor) and key.dims:
-        batch, length = (0, 1) if isinstance(first, dom.Const) and first.literal is True else (1, 0)
+        batch, length = (0, 1) if dom.is_true(layer.arg(8, "batch_first")) else (1, 0)
         dims = (x.dims[batch], x.dims[length], key.dims[length]) if len(key.dims) == 3 else None
     return dom.Tuple((replace(x, view=None), dom.Tensor(dims, None, x.source, "float", None, None, x.trace)))
 
@@ -185,14 +158,12 @@ def _multihead(layer: dom.Layer, x: dom.Tensor, args: list[dom.Value], kwargs: d
 def _recurrent(engine: Engine, layer: dom.Layer, args: list[dom.Value], node: ast.AST) -> dom.Value:
     x = args[0]
     assert isinstance(x, dom.Tensor)
-    hidden = layer.arg(1, "hidden_size")
     double = layer.arg(6, "bidirectional")
-    two = exporter_support.literal_true(double)
-    width = shapes.from_value(hidden or dom.CONFIG)
+    two = dom.is_true(double)
+    width = shapes.from_value(layer.arg(1, "hidden_size") or dom.CONFIG)
     wide = shapes.fold((dom.Const(2), width)) if two else width if double is None else dom.CONFIG
     output = _with_last(x, wide)
-    first = layer.arg(4, "batch_first")
-    batch_axis = 0 if exporter_support.literal_true(first) else 1
+    batch_axis = 0 if dom.is_true(layer.arg(4, "batch_first")) else 1
     batch: dom.Extent = dom.CONFIG
     if x.dims is not None and len(x.dims) == 3:
         batch = x.dims[batch_axis]
@@ -227,9 +198,8 @@ def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: as
     if short.endswith(("Pad1d", "Pad2d", "Pad3d")):
         return _padding(layer, short, x)
     if short == "Embedding":
-        width = layer.arg(1, "embedding_dim")
-        dims = (*x.dims, shapes.from_value(width or dom.CONFIG)) if x.dims is not None else None
-        return replace(x, dims=dims, kind="float")
+        width = shapes.from_value(layer.arg(1, "embedding_dim") or dom.CONFIG)
+        return replace(x, dims=(*x.dims, width) if x.dims is not None else None, kind="float")
     if short in ("CosineSimilarity", "PairwiseDistance"):
         axis = dom.as_int(layer.arg(0, "dim") or dom.Const(1)) if short == "CosineSimilarity" else -1
         return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)
@@ -241,10 +211,8 @@ def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: as
 
 
 def _flattened(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
-    start, end = (
-        dom.as_int(layer.arg(0, "start_dim") or dom.Const(1)),
-        dom.as_int(layer.arg(1, "end_dim") or dom.Const(-1)),
-    )
+    start = dom.as_int(layer.arg(0, "start_dim") or dom.Const(1))
+    end = dom.as_int(layer.arg(1, "end_dim") or dom.Const(-1))
     if not x.dims or start is None or end is None:
         return None
     first, last = start % len(x.dims), end % len(x.dims)
@@ -286,8 +254,7 @@ def _padding(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
 
 
 def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
-    out = layer.arg(1, "out_channels")
-    channels: dom.Extent = shapes.from_value(out or dom.CONFIG)
+    channels = shapes.from_value(layer.arg(1, "out_channels") or dom.CONFIG)
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
     mode = layer.arg(8, "padding_mode")
     if isinstance(mode, dom.Const) and mode.literal != "zeros":
@@ -295,22 +262,18 @@ def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, no
     if x.dims is None or len(x.dims) <= rank:  # fewer axes than it takes: what is known of the input is wrong
         return replace(x, dims=None, kind="float")
     if len(x.dims) == rank + 2:
-        engine.check_fixed_axis(x, 1, f"{short} takes {_text(layer.arg(0, 'in_channels'))} channels")
+        number = dom.as_int(layer.arg(0, "in_channels"))
+        wanted = number if number is not None else "a fixed number of"
+        engine.check_fixed_axis(x, 1, f"{short} takes {wanted} channels")
     batch = x.dims[: len(x.dims) - rank - 1]
     transposed = "Transpose" in short
     kernel, stride, padding = (layer.arg(i, n) for i, n in ((2, "kernel_size"), (3, "stride"), (4, "padding")))
     dilation = layer.arg(8 if transposed else 5, "dilation")
     rows = shapes.windows(rank, kernel, stride, padding, dilation)
-    if transposed:
-        extent = spatial.expand(x.dims[-rank:], rows, layer.arg(5, "output_padding"))
-    else:
-        extent = tuple(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))
+    before = x.dims[-rank:]
+    more = layer.arg(5, "output_padding")
+    extent = spatial.expand(before, rows, more) if transposed else shapes.slid(before, rows)
     return replace(x, dims=(*batch, channels, *extent), kind="float")
-
-
-def _text(v: dom.Value | None) -> str:
-    number = dom.as_int(v)
-    return str(number) if number is not None else "a fixed number of"
 
 
 def _pooling(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
@@ -326,16 +289,13 @@ def _pooling(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
     dilation, ceil = layer.arg(3, "dilation"), layer.arg(5, "ceil_mode")
     if short.startswith("Avg"):
         dilation, ceil = None, layer.arg(3, "ceil_mode")
-    rows = shapes.windows(
-        rank, kernel, kernel if stride is None or dom.is_none(stride) else stride, padding, dilation, ceil
-    )
-    return replace(x, dims=(*lead, *(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))))
+    stride = kernel if stride is None or dom.is_none(stride) else stride
+    rows = shapes.windows(rank, kernel, stride, padding, dilation, ceil)
+    return replace(x, dims=(*lead, *shapes.slid(x.dims[-rank:], rows)))
 
 
 def iterate(layer: dom.Layer) -> dom.Value:
     """What `for item in layer` gives: the item of a ModuleList, the key of a ModuleDict."""
-    if isinstance(layer.items, dom.Dict):
-        return dom.CONFIG
     if isinstance(layer.items, (dom.Tuple, dom.Seq)):
         return element(layer.items)
-    return dom.UNKNOWN
+    return dom.CONFIG if isinstance(layer.items, dom.Dict) else dom.UNKNOWN

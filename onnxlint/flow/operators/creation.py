@@ -49,8 +49,7 @@ def _randint(call: Call) -> dom.Value:
 
 @handles("randperm")
 def _randperm(call: Call) -> dom.Value:
-    given = call.arg(0, "n")
-    return call.made((shapes.from_value(given or dom.CONFIG),), "int")
+    return call.made((shapes.from_value(call.arg(0, "n") or dom.CONFIG),), "int")
 
 
 @handles("arange linspace logspace range")
@@ -85,9 +84,9 @@ def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:
         if isinstance(end, dom.Const) and isinstance(end.literal, float):
             return dom.Const(math.ceil(end.literal)) if math.isfinite(end.literal) else dom.CONFIG
         return shapes.from_value(end)
-    numbers = [v.example if isinstance(v, dom.Dim) else dom.as_int(v) for v in (start, end, step)]
-    known = [n for n in numbers if n is not None]
-    count = max(0, -((known[0] - known[1]) // known[2])) if len(known) == 3 and known[2] else None
+    numbers = [dom.size_of(v) for v in (start, end, step)]
+    literals = [n for n in numbers if n is not None]
+    count = max(0, -((literals[0] - literals[1]) // literals[2])) if len(literals) == 3 and literals[2] else None
     size = shapes.combine(shapes.from_value(start), shapes.from_value(end), count)
     return shapes.combine(size, step, count) if isinstance(step, (dom.Dim, dom.Data)) else size
 
@@ -125,13 +124,13 @@ def _combined(call: Call) -> dom.Value:
     tensors = call.tensors()
     if not tensors or any(t.dims is None for t in tensors):
         return like(call, None)
-    known = [t.dims for t in tensors if t.dims is not None]
+    shapes_ = [t.dims for t in tensors if t.dims is not None]
     if call.op == "cartesian_prod":
-        size = shapes.fold([d for dims in known for d in dims])
+        size = shapes.fold([d for dims in shapes_ for d in dims])
         return like(call, (size, dom.Const(len(tensors))) if len(tensors) > 1 else (size,), None, tensors[0].kind)
     sides: list[dom.Extent] = []
     for axis in (0, 1):
-        column = [dims[axis] for dims in known if len(dims) == 2]
+        column = [dims[axis] for dims in shapes_ if len(dims) == 2]
         number = sum(n for n in map(dom.as_int, column) if n is not None)
         total = column[0] if column else dom.CONFIG
         for d in column[1:]:
@@ -142,10 +141,8 @@ def _combined(call: Call) -> dom.Value:
 
 @handles("size")
 def _size(call: Call) -> dom.Value:
-    axis = call.arg(1, "dim")
-    if axis is None:
-        return call.engine.attribute(call.tensor, "shape", call.node)
-    return call.engine.read_dim(call.tensor, axis, call.node)
+    axis, t, engine = call.arg(1, "dim"), call.tensor, call.engine
+    return engine.attribute(t, "shape", call.node) if axis is None else engine.read_dim(t, axis, call.node)
 
 
 @handles("dim ndimension")
@@ -158,16 +155,14 @@ def _numel(call: Call) -> dom.Value:
     t = call.tensor
     if t.ragged is not None:
         return dom.Data(call.engine.site(call.node, ""), t.ragged.fixed, True, t.trace)
-    if t.axes:
-        return dom.Dim(t.axes, plain=False, trace=t.trace)
-    return dom.CONFIG
+    return dom.Dim(t.axes, plain=False, trace=t.trace) if t.axes else dom.CONFIG
 
 
 @handles("cond")
 def _cond(call: Call) -> dom.Value:
     branch = call.arg(1, "true_fn")
-    given = call.arg(3, "operands")
-    values = list(given.items) if isinstance(given, dom.Tuple) else []
+    operands = call.arg(3, "operands")
+    values = list(operands.items) if isinstance(operands, dom.Tuple) else []
     return call.engine.apply(branch, values, {}, call.node) if branch is not None else dom.UNKNOWN
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, cast_kind, handles, like
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none
+from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none, is_true
 
 
 @handles(
@@ -31,8 +31,8 @@ def _elementwise(call: Call) -> Value:
         kind = "signed"
     elif kind in ("int", "index", "signed"):
         lowest = call.int_arg(1, "min")
-        kept = call.op == "abs" or (kind == "index" and call.op == "mul")
-        kind = "index" if kept or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"
+        positive = call.op == "abs" or (kind == "index" and call.op == "mul")
+        kind = "index" if positive or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"
     if call.op in ("complex", "polar") or (
         call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
     ):
@@ -101,14 +101,12 @@ def _reduce(call: Call) -> Value:
     if call.op in ("max", "min") and isinstance(second, Tensor):
         return _elementwise(call)
     position = 2 if call.op in ("norm", "vector_norm", "quantile", "nanquantile", "kthvalue") else 1
-    given = call.arg(position, "dim", "axis")
-    keep = call.arg(position + 1, "keepdim", "keepdims")
-    axes = shapes.ints(given)
-    kept = isinstance(keep, Const) and keep.literal is True
-    if given is not None and not is_none(given) and axes is None:
+    dim = call.arg(position, "dim", "axis")
+    axes = shapes.ints(dim)
+    if dim is not None and not is_none(dim) and axes is None:
         result = like(call, None)
     else:
-        result = like(call, shapes.reduce(t, axes, kept))
+        result = like(call, shapes.reduce(t, axes, is_true(call.arg(position + 1, "keepdim", "keepdims"))))
         if result.dims is None and axes and 0 not in axes:
             result.lead = t.lead
     if call.op in ("argmax", "argmin", "count_nonzero") or (call.op == "sum" and t.kind in ("bool", "index")):
@@ -124,8 +122,7 @@ def _reduce(call: Call) -> Value:
 
 @handles("cummax cummin")
 def _running(call: Call) -> Value:
-    t = call.tensor
-    return Tuple((like(call, t.dims, t.lead, t.kind), like(call, t.dims, t.lead, "index")))
+    return Tuple(tuple(like(call, call.tensor.dims, call.tensor.lead, kind) for kind in (call.tensor.kind, "index")))
 
 
 @handles("diff")
@@ -155,9 +152,10 @@ def _complex_view(call: Call) -> Value:
 
 @handles("searchsorted")
 def _searchsorted(call: Call) -> Value:
-    given = call.arg(1, "input")
-    dims = given.dims if isinstance(given, Tensor) else ()
-    return like(call, dims, given.lead if isinstance(given, Tensor) else None, "index")
+    values = call.arg(1, "input")
+    return (
+        like(call, values.dims, values.lead, "index") if isinstance(values, Tensor) else like(call, (), None, "index")
+    )
 
 
 @handles("std_mean var_mean")

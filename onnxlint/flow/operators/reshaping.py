@@ -43,14 +43,12 @@ def _expand(call: Call) -> dom.Value:
     dims: list[dom.Extent] = []
     offset = len(sizes) - len(t.dims) if t.dims is not None else 0
     for i, s in enumerate(sizes):
-        if dom.as_int(s) == -1:
-            dims.append(
-                t.dims[i - offset]
-                if t.dims is not None and i >= offset
-                else shapes.extent_of(t, i, call.engine.context.axes)
-            )
-        else:
+        if dom.as_int(s) != -1:
             dims.append(shapes.from_value(s))
+        elif t.dims is not None and i >= offset:
+            dims.append(t.dims[i - offset])
+        else:
+            dims.append(shapes.extent_of(t, i, call.engine.context.axes))
     return like(call, tuple(dims), None, t.kind)
 
 
@@ -187,8 +185,8 @@ def _diagonal(call: Call) -> dom.Value:
         return like(call, None, None, t.kind)
     if call.op == "diag_embed" or (call.op == "diag" and len(t.dims) == 1):
         last = t.dims[-1] if whole else shapes.combine(t.dims[-1], dom.CONFIG)
-        known = (one, two) == (-2, -1) or call.op == "diag"
-        return like(call, (*t.dims[:-1], last, last) if known else None, None, t.kind)
+        at_end = (one, two) == (-2, -1) or call.op == "diag"
+        return like(call, (*t.dims[:-1], last, last) if at_end else None, None, t.kind)
     a, b = shapes.normal(one, len(t.dims)), shapes.normal(two, len(t.dims))
     if a is None or b is None or a == b:
         return like(call, None, None, t.kind)
@@ -211,22 +209,16 @@ def _unsqueeze(call: Call) -> dom.Value:
 @handles("squeeze")
 def _squeeze(call: Call) -> dom.Value:
     t = call.tensor
-    given = call.arg(1, "dim")
-    if given is None:
-        kept = tuple(d for d in t.dims if dom.as_int(d) != 1) if t.dims is not None else None
-        return like(call, kept, None, t.kind)
-    axes = shapes.ints(given)
+    dim = call.arg(1, "dim")
+    if dim is None:
+        return like(call, tuple(d for d in t.dims if dom.as_int(d) != 1) if t.dims is not None else None, None, t.kind)
+    axes = shapes.ints(dim)
     if t.dims is None or axes is None:
         return like(call, None, t.lead if axes and 0 not in axes else None, t.kind)
     gone = {shapes.normal(a, len(t.dims)) for a in axes}
-    kept = tuple(d for i, d in enumerate(t.dims) if i not in gone or _longer(d))
-    return like(call, kept, None, t.kind)
-
-
-def _longer(d: dom.Extent) -> bool:
-    """True for a size that is known not to be 1, so that `squeeze` leaves it."""
-    number = d.example if isinstance(d, dom.Dim) else dom.as_int(d)
-    return number is not None and number != 1
+    # A size that is not 1 stays.
+    dims = tuple(d for i, d in enumerate(t.dims) if i not in gone or dom.size_of(d) not in (None, 1))
+    return like(call, dims, None, t.kind)
 
 
 @handles("cat concat concatenate hstack vstack dstack")
@@ -247,11 +239,10 @@ def _cat(call: Call) -> dom.Value:
         column = [t.dims[i] for t in tensors if t.dims is not None]
         if i != at:
             dims.append(next((d for d in column if isinstance(d, (dom.Dim, dom.Data))), column[0]))
-            continue
-        total = _sum(column)
-        if isinstance(first, dom.Seq):
-            total = shapes.combine(total, shapes.from_value(first.size or dom.CONFIG))
-        dims.append(total)
+        elif isinstance(first, dom.Seq):
+            dims.append(shapes.combine(_sum(column), shapes.from_value(first.size or dom.CONFIG)))
+        else:
+            dims.append(_sum(column))
     return like(call, tuple(dims), None, tensors[0].kind)
 
 
@@ -287,9 +278,8 @@ def _split(call: Call) -> dom.Value:
 
     def piece(extent: dom.Extent) -> dom.Tensor:
         dims = (*t.dims[:at], extent, *t.dims[at + 1 :]) if t.dims is not None and at is not None else None
-        return dom.Tensor(
-            dims, t.lead if dims is None and axis != 0 else None, t.source, t.kind, call.op, None, t.trace
-        )
+        lead = t.lead if dims is None and axis != 0 else None
+        return dom.Tensor(dims, lead, t.source, t.kind, call.op, None, t.trace)
 
     sizes = _pieces(call.op.removeprefix("unsafe_"), whole, how)
     if sizes is not None and 0 < len(sizes) <= shapes.PIECES:

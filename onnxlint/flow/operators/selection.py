@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from onnxlint.flow.operators.transfer import Call, handles, like
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import CONFIG, Const, Data, Extent, Seq, Tensor, Tuple, Value, as_int
+from onnxlint.flow.values.domain import CONFIG, Const, Data, Extent, Seq, Tensor, Tuple, Value, as_int, is_true
 
 
 @handles("topk")
@@ -49,8 +49,7 @@ def _nonzero(call: Call) -> Value:
     t = call.tensor
     ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
     rank: Extent = Const(len(t.dims)) if t.dims is not None else CONFIG
-    as_tuple = call.arg(1, "as_tuple")
-    if isinstance(as_tuple, Const) and as_tuple.literal is True:
+    if is_true(call.arg(1, "as_tuple")):
         one = like(call, (ragged,), None, "index")
         return Tuple((one,) * len(t.dims)) if t.dims is not None else Seq(one)
     return like(call, (ragged, rank), None, "index")
@@ -75,8 +74,7 @@ def _unique(call: Call) -> Value:
     values = like(call, (ragged,), None, t.kind)
     results: list[Value] = [values]
     for position, name in ((2, "return_inverse"), (3, "return_counts")):
-        flag = call.arg(position if call.op == "unique" else position - 1, name)
-        if isinstance(flag, Const) and flag.literal is True:
+        if is_true(call.arg(position if call.op == "unique" else position - 1, name)):
             results.append(like(call, t.dims if position == 2 else (ragged,), None, "index"))
     return Tuple(tuple(results)) if len(results) > 1 else values
 

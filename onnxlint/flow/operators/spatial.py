@@ -5,7 +5,20 @@ from __future__ import annotations
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, like
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import CONFIG, Const, Dim, Extent, Seq, Shape, Tensor, Tuple, Value, as_int, is_none
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    Const,
+    Extent,
+    Seq,
+    Shape,
+    Tensor,
+    Tuple,
+    Value,
+    as_int,
+    is_none,
+    is_true,
+    size_of,
+)
 
 
 @handles("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
@@ -25,10 +38,8 @@ def _convolution(call: Call) -> Value:
             channels = shapes.fold((weight.dims[1], shapes.from_value(groups) if groups is not None else Const(1)))
     dilation = call.arg(7 if transposed else 5, "dilation")
     rows = shapes.windows(rank, kernel, call.arg(3, "stride"), call.arg(4, "padding"), dilation)
-    if transposed:
-        spatial = expand(t.dims[-rank:], rows, call.arg(5, "output_padding"))
-    else:
-        spatial = tuple(shapes.slide(d, w) for d, w in zip(t.dims[-rank:], rows, strict=True))
+    before = t.dims[-rank:]
+    spatial = expand(before, rows, call.arg(5, "output_padding")) if transposed else shapes.slid(before, rows)
     return like(call, (*t.dims[: -rank - 1], channels, *spatial), None, "float")
 
 
@@ -55,12 +66,10 @@ def _pooling(call: Call) -> Value:
     padding = call.arg(first + 2, "padding") if first == 1 else None
     stride = stride if stride is not None and not is_none(stride) and stride != Tuple(()) else kernel
     rows = shapes.windows(rank, kernel, stride, padding, dilation, ceil)
-    spatial = tuple(shapes.slide(d, w) for d, w in zip(t.dims[-rank:], rows, strict=True))
+    spatial = shapes.slid(t.dims[-rank:], rows)
     result = like(call, (*t.dims[:-rank], *spatial), None, t.kind)
-    both = call.arg(6, "return_indices")
-    if call.op.startswith("max") and isinstance(both, Const) and both.literal is True:
-        return Tuple((result, result))
-    return result
+    both = call.op.startswith("max") and is_true(call.arg(6, "return_indices"))
+    return Tuple((result, result)) if both else result
 
 
 @handles(
@@ -74,14 +83,15 @@ def _resize(call: Call) -> Value:
     rank = int(call.op[-2]) if "pool" in call.op else len(t.dims or ()) - 2
     if t.dims is None or rank < 1 or len(t.dims) < rank + 1:
         return like(call, None, t.lead)
-    given = call.arg(1, "size", "output_size")
     before = t.dims[-rank:]
     if call.op == "grid_sample":
         grid = call.arg(1, "grid")
-        known = isinstance(grid, Tensor) and grid.dims is not None and len(grid.dims) == rank + 2
-        spatial = grid.dims[1:-1] if isinstance(grid, Tensor) and grid.dims and known else (CONFIG,) * rank
+        axes = grid.dims if isinstance(grid, Tensor) and grid.dims is not None else ()
+        spatial = axes[1:-1] if len(axes) == rank + 2 else (CONFIG,) * rank
     else:
-        spatial = resize(before, given, call.arg(2, "scale_factor") if "pool" not in call.op else None)
+        spatial = resize(
+            before, call.arg(1, "size", "output_size"), call.arg(2, "scale_factor") if "pool" not in call.op else None
+        )
     return like(call, (*t.dims[:-rank], *spatial), None, t.kind)
 
 
@@ -117,17 +127,12 @@ def shuffle(dims: shapes.Dims | None, factor: int | None, up: bool) -> shapes.Di
     if dims is None or len(dims) < 3:
         return None
 
-    def times(n: int) -> int | None:
-        return n * factor if factor is not None else None
+    def scaled(d: Extent, grows: bool, power: int) -> Extent:
+        if grows:
+            return shapes.resized(d, lambda n: n * factor**power if factor is not None else None)
+        return shapes.resized(d, lambda n: n // factor**power if factor else None)
 
-    def by(n: int, power: int) -> int | None:
-        return n // factor**power if factor else None
-
-    if up:
-        channels = shapes.resized(dims[-3], lambda n: by(n, 2))
-        return (*dims[:-3], channels, *(shapes.resized(d, times) for d in dims[-2:]))
-    channels = shapes.resized(dims[-3], lambda n: n * factor**2 if factor is not None else None)
-    return (*dims[:-3], channels, *(shapes.resized(d, lambda n: by(n, 1)) for d in dims[-2:]))
+    return (*dims[:-3], scaled(dims[-3], not up, 2), *(scaled(d, up, 1) for d in dims[-2:]))
 
 
 @handles("pad")
@@ -152,7 +157,7 @@ def pad(dims: shapes.Dims | None, amounts: Value | None) -> shapes.Dims | None:
 def _sum(a: Extent, b: Extent) -> Extent:
     if as_int(b) == 0:
         return a
-    x, y = (d.example if isinstance(d, Dim) else as_int(d) for d in (a, b))
+    x, y = size_of(a), size_of(b)
     return shapes.combine(a, b, x + y if x is not None and y is not None else None)
 
 
@@ -167,10 +172,8 @@ def _unfold(call: Call) -> Value:
         count = shapes.slide(t.dims[at], shapes.Window(kernel, step))
         size: Extent = Const(kernel) if kernel is not None else CONFIG
         return like(call, (*t.dims[:at], count, *t.dims[at + 1 :], size), None, t.kind)
-    kernel_size, dilation = call.arg(1, "kernel_size"), call.arg(2, "dilation")
-    return like(
-        call, columns(t.dims, kernel_size, dilation, call.arg(3, "padding"), call.arg(4, "stride")), t.lead, t.kind
-    )
+    names = ("kernel_size", "dilation", "padding", "stride")
+    return like(call, columns(t.dims, *(call.arg(i, name) for i, name in enumerate(names, 1))), t.lead, t.kind)
 
 
 def columns(
@@ -181,8 +184,7 @@ def columns(
         return None
     rows = shapes.windows(2, kernel, stride, padding, dilation)
     area = [Const(w.kernel) if w.kernel is not None else CONFIG for w in rows]
-    counts = [shapes.slide(d, w) for d, w in zip(dims[2:], rows, strict=True)]
-    return (dims[0], shapes.fold((dims[1], *area)), shapes.fold(counts))
+    return (dims[0], shapes.fold((dims[1], *area)), shapes.fold(shapes.slid(dims[2:], rows)))
 
 
 @handles("fold")

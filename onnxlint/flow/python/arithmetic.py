@@ -111,7 +111,7 @@ class Arithmetic(Activation):
             return dom.Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
         if operator == "//" and isinstance(node, ast.BinOp):
             sizes_as_numbers.negated_division(self.engine, node, a)
-        x, y = (v.example if isinstance(v, dom.Dim) else dom.as_int(v) for v in (a, b))
+        x, y = dom.size_of(a), dom.size_of(b)
         folds = operator in _WHOLE and x is not None and y is not None and (y or operator not in "//%")
         folded = int(_FOLD[operator](x, y)) if folds else None
         if operator in ("/", "//") and _is_ratio(a, b):

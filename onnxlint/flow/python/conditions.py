@@ -352,7 +352,7 @@ def _on_one_device(node: ast.expr) -> bool | None:
         return None
     number = node.comparators[0].value
     many = _ON_MANY.get((type(node.ops[0]), number)) if type(number) is int else None
-    counts = many is not None and len(node.ops) == 1 and _DEVICES.fullmatch(_last_name(node.left))
+    counts = many is not None and len(node.ops) == 1 and _DEVICES.fullmatch(last_name(node.left))
     return not many if counts else None
 
 

@@ -598,6 +598,16 @@ def is_none(v: Value) -> bool:
     return isinstance(v, Const) and v.value is None
 
 
+def is_true(v: Value | None) -> bool:
+    """True for a `True` that is written down."""
+    return isinstance(v, Const) and v.literal is True
+
+
+def size_of(v: Value) -> int | None:
+    """The number of a literal size, or what a dynamic one is in the example."""
+    return v.example if isinstance(v, Dim) else as_int(v)
+
+
 def is_text(v: Value) -> bool:
     """True for a literal string."""
     return isinstance(v, Const) and type(v.value) is str

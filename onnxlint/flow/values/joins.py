@@ -18,29 +18,9 @@ _PRIORITY: dict[type, int] = {
     kind: rank
     for rank, kind in enumerate(
         (
-            dom.Scripted,
-            dom.Unknown,
-            dom.Const,
-            dom.Truth,
-            dom.Config,
-            dom.External,
-            dom.PyModule,
-            dom.ClassRef,
-            dom.Super,
-            dom.Partial,
-            dom.Method,
-            dom.Lambda,
-            dom.Function,
-            dom.Layer,
-            dom.Instance,
-            dom.Dict,
-            dom.Tuple,
-            dom.Seq,
-            dom.Shape,
-            dom.Dim,
-            dom.Array,
-            dom.Data,
-            dom.Tensor,
+            *(dom.Scripted, dom.Unknown, dom.Const, dom.Truth, dom.Config, dom.External, dom.PyModule, dom.ClassRef),
+            *(dom.Super, dom.Partial, dom.Method, dom.Lambda, dom.Function, dom.Layer, dom.Instance),
+            *(dom.Dict, dom.Tuple, dom.Seq, dom.Shape, dom.Dim, dom.Array, dom.Data, dom.Tensor),
         )
     )
 }
@@ -66,9 +46,7 @@ def _pass_over(v: dom.Value) -> None:
 
 
 def _rank(v: dom.Value) -> int:
-    if type(v) is dom.Const and v.value is None:
-        return -1
-    return _PRIORITY[type(v)]
+    return -1 if dom.is_none(v) else _PRIORITY[type(v)]
 
 
 def join(a: dom.Value, b: dom.Value) -> dom.Value:
@@ -112,20 +90,17 @@ def join_returns(values: Sequence[dom.Value]) -> dom.Value | None:
         return dom.Truth(frozenset(e for v in truths for e in v.exporters))
     joined = join_all(values)
     if type(joined) is dom.Tensor and not joined.guessed:
-        mixed = any(
-            isinstance(v, (dom.Tuple, dom.Seq, dom.Dict, dom.Instance)) or (type(v) is dom.Tensor and v.guessed)
-            for v in values
-        )
-        return replace(joined, guessed=True) if mixed else joined
+        others = (dom.Tuple, dom.Seq, dom.Dict, dom.Instance)
+        if any(isinstance(v, others) or (type(v) is dom.Tensor and v.guessed) for v in values):
+            return replace(joined, guessed=True)
     return joined
 
 
 def _choose(a: dom.Value, b: dom.Value) -> dom.Value:
     """Of two values that do not join, the same one whatever the order: the one that comes first in the source."""
     first = min(a, b, key=_order)
-    if type(a) in _MADE_OF_CODE and not (
-        isinstance(a, dom.Instance) and isinstance(b, dom.Instance) and a.object.cls is b.object.cls
-    ):
+    same = isinstance(a, dom.Instance) and isinstance(b, dom.Instance) and a.object.cls is b.object.cls
+    if type(a) in _MADE_OF_CODE and not same:
         _pass_over(b if first is a else a)
     return first
 
@@ -134,9 +109,7 @@ def _order(v: dom.Value) -> tuple[str, int, str]:
     """What values of one kind are ordered by, the same in every run for the same source."""
     if isinstance(v, dom.Function):
         return f"{v.unit.module.path}:{v.unit.qualname}", v.unit.line, ""
-    if isinstance(v, dom.ClassRef):
-        return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
-    if isinstance(v, dom.Super):
+    if isinstance(v, (dom.ClassRef, dom.Super)):
         return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
     if isinstance(v, dom.PyModule):
         return v.info.path, 0, ""
@@ -152,11 +125,7 @@ def _order(v: dom.Value) -> tuple[str, int, str]:
     return "", 0, repr(v)
 
 
-def _join_const(a: dom.Const, b: dom.Const) -> dom.Value:
-    return dom.Config(a.trace or b.trace)
-
-
-def _join_config(a: dom.Config, b: dom.Config) -> dom.Value:
+def _join_settings(a: Any, b: Any) -> dom.Value:
     return dom.Config(a.trace or b.trace)
 
 
@@ -239,39 +208,30 @@ def _join_sequences(a: Any, b: Any) -> dom.Value:
 
 def element(v: dom.Tuple | dom.Seq) -> dom.Value:
     """What any item of a sequence may be."""
-    if isinstance(v, dom.Seq):
-        return v.item
-    return join_all(v.items) or dom.UNKNOWN
+    return v.item if isinstance(v, dom.Seq) else join_all(v.items) or dom.UNKNOWN
 
 
 def updated(owner: dom.Dict, new: dom.Dict) -> dom.Dict:
     """A dict after `owner.update(new)`: a key that it has stays where it is."""
     items = tuple({**dict(owner.items), **dict(new.items)}.items())
-    rest = join_all([r for r in (owner.rest, new.rest) if r is not None])
-    return dom.Dict(items, rest, owner.trace, owner.merged or new.merged)
+    return dom.Dict(items, _join_optional(owner.rest, new.rest), owner.trace, owner.merged or new.merged)
 
 
 def _join_dict(a: dom.Dict, b: dom.Dict) -> dom.Value:
-    rests = [r for r in (a.rest, b.rest) if r is not None]
     left, right = dict(a.items), dict(b.items)
-    items = []
     merged = a.merged or b.merged or [*left] != [*right]
-    for k in sorted({**left, **right}, key=repr) if merged else left:
-        mine, theirs = left.get(k), right.get(k)
-        items.append((k, join(mine, theirs) if mine is not None and theirs is not None else (mine or theirs)))
-    return dom.Dict(tuple(items), join_all(rests), a.trace or b.trace, merged)  # type: ignore[arg-type]
+    keys = sorted({**left, **right}, key=repr) if merged else left
+    items = tuple((k, v) for k in keys if (v := _join_optional(left.get(k), right.get(k))) is not None)
+    return dom.Dict(items, _join_optional(a.rest, b.rest), a.trace or b.trace, merged)
 
 
 def _join_layer(a: dom.Layer, b: dom.Layer) -> dom.Value:
     if a.name != b.name:
         return _choose(a, b)
-    items: Any = None
-    if a.items is not None and b.items is not None:
-        items = join(a.items, b.items)
-    keys = {k for k, _ in a.args} & {k for k, _ in b.args}
+    items: Any = _join_optional(a.items, b.items)
     mine, theirs = dict(a.args), dict(b.args)
-    args = tuple((k, join(mine[k], theirs[k])) for k in sorted(keys, key=str))
-    return dom.Layer(a.name, args, items or a.items or b.items, a.trace or b.trace)
+    args = tuple((k, join(mine[k], theirs[k])) for k in sorted(mine.keys() & theirs.keys(), key=str))
+    return dom.Layer(a.name, args, items, a.trace or b.trace)
 
 
 def _join_function(a: dom.Function, b: dom.Function) -> dom.Value:
@@ -314,15 +274,12 @@ _JOIN: dict[type, Any] = {
     dom.Method: _join_method,
     dom.Super: _join_super,
     dom.Partial: _join_partial,
-    dom.Const: _join_const,
-    dom.Config: _join_config,
+    **dict.fromkeys((dom.Const, dom.Config), _join_settings),
     dom.Dim: _join_dim,
     dom.Tensor: _join_tensor,
     dom.Shape: _join_shape,
-    dom.Data: _join_read,
-    dom.Array: _join_read,
-    dom.Tuple: _join_sequences,
-    dom.Seq: _join_sequences,
+    **dict.fromkeys((dom.Data, dom.Array), _join_read),
+    **dict.fromkeys((dom.Tuple, dom.Seq), _join_sequences),
     dom.Dict: _join_dict,
     dom.Layer: _join_layer,
     dom.Truth: _join_truth,
@@ -331,9 +288,7 @@ _JOIN: dict[type, Any] = {
 
 def widen(v: dom.Value) -> dom.Value:
     """Forget what could grow without end in a loop: the length of a list."""
-    if isinstance(v, dom.Tuple) and v.kind == "list":
-        return dom.Seq(element(v), None, v.trace)
-    return v
+    return dom.Seq(element(v), None, v.trace) if isinstance(v, dom.Tuple) and v.kind == "list" else v
 
 
 def widen_argument(v: dom.Value) -> dom.Value:

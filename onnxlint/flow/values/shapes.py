@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.flow.values.domain import CONFIG, MULTIPLE, UNSURE, Const, Data, Dim, Extent, Tensor, Tuple, Value, as_int
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    MULTIPLE,
+    UNSURE,
+    Const,
+    Data,
+    Dim,
+    Extent,
+    Tensor,
+    Tuple,
+    Value,
+    as_int,
+    is_true,
+)
 from onnxlint.flow.values.joins import join_extents
 
 Dims = tuple[Extent, ...]
@@ -28,11 +42,7 @@ class Axes:
         if self.declared is not None:
             name = dict(self.declared).get(axis)
             return Dim(frozenset((name,))) if name is not None else CONFIG
-        if axis == 0:
-            return Dim(frozenset(("batch",)))
-        if axis == -1:
-            return CONFIG
-        return Dim(frozenset((f"{UNSURE}{axis}",)))
+        return CONFIG if axis == -1 else Dim(frozenset(("batch" if axis == 0 else f"{UNSURE}{axis}",)))
 
 
 def extent_of(t: Tensor, axis: int, axes: Axes) -> Extent:
@@ -41,9 +51,7 @@ def extent_of(t: Tensor, axis: int, axes: Axes) -> Extent:
         return t.dims[axis] if -len(t.dims) <= axis < len(t.dims) else CONFIG
     if axis == 0 and t.lead is not None:
         return t.lead
-    if t.source != "input":
-        return CONFIG
-    return axes.extent(axis)
+    return axes.extent(axis) if t.source == "input" else CONFIG
 
 
 def unknown(t: Tensor, rank: int, axes: Axes) -> Dims:
@@ -107,9 +115,7 @@ def elementwise(tensors: Sequence[Tensor]) -> tuple[Dims | None, Extent | None]:
 
 def normal(axis: int | None, rank: int) -> int | None:
     """A non-negative axis, or None where it is unknown or out of range."""
-    if axis is None or not -rank <= axis < rank:
-        return None
-    return axis % rank
+    return axis % rank if axis is not None and -rank <= axis < rank else None
 
 
 def reduce(t: Tensor, axes: Sequence[int] | None, keep: bool) -> Dims | None:
@@ -129,31 +135,20 @@ def reduce(t: Tensor, axes: Sequence[int] | None, keep: bool) -> Dims | None:
 def reshape(t: Tensor, sizes: Sequence[Value]) -> Dims:
     """Dims of `t.view(*sizes)`: -1 takes the axes that no other size names."""
     named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
-    result: list[Extent] = []
-    for s in sizes:
-        if as_int(s) == -1:
-            ragged = t.ragged
-            if ragged is not None and not any(isinstance(x, Data) for x in sizes):
-                result.append(ragged)
-                continue
-            left = t.axes - named
-            if t.dims is None and t.lead is None and t.source == "input" and not named:
-                left = frozenset((UNSURE,))
-            if left:
-                result.append(Dim(left, plain=False, trace=t.trace))
-            else:
-                result.append(_missing(t, sizes))
-        else:
-            result.append(from_value(s))
-    return tuple(result)
+    return tuple(_missing(t, sizes, named) if as_int(s) == -1 else from_value(s) for s in sizes)
 
 
-def _missing(t: Tensor, sizes: Sequence[Value]) -> Extent:
-    total = product(t.dims) if t.dims is not None else None
-    rest = product([from_value(s) for s in sizes if as_int(s) != -1])
-    if total is None or not rest:
-        return CONFIG
-    return Const(total // rest)
+def _missing(t: Tensor, sizes: Sequence[Value], named: frozenset[str]) -> Extent:
+    """The size that -1 stands for."""
+    if t.ragged is not None and not any(isinstance(s, Data) for s in sizes):
+        return t.ragged
+    left = t.axes - named
+    if t.dims is None and t.lead is None and t.source == "input" and not named:
+        left = frozenset((UNSURE,))
+    if left:
+        return Dim(left, plain=False, trace=t.trace)
+    total, rest = product(t.dims), product([from_value(s) for s in sizes if as_int(s) != -1])
+    return Const(total // rest) if total is not None and rest else CONFIG
 
 
 def unflatten(t: Tensor, axis: int | None, sizes: Sequence[Value] | None) -> Dims | None:
@@ -175,13 +170,8 @@ def halved(dims: Dims | None, axis: int | None) -> Dims | None:
 
 def product(dims: Sequence[Extent] | None) -> int | None:
     """The number of elements, if every size is a known number."""
-    total = 1
-    for d in dims or ():
-        number = as_int(d)
-        if number is None:
-            return None
-        total *= number
-    return total if dims is not None else None
+    numbers = [as_int(d) for d in dims] if dims is not None else [None]
+    return None if None in numbers else math.prod(n for n in numbers if n is not None)
 
 
 def fold(dims: Sequence[Extent]) -> Extent:
@@ -189,10 +179,7 @@ def fold(dims: Sequence[Extent]) -> Extent:
     result: Extent = Const(1)
     for d in dims:
         x, y = as_int(result), as_int(d)
-        if x == 1:
-            result = d
-        else:
-            result = times(result, d, x * y if x is not None and y is not None else None)
+        result = d if x == 1 else times(result, d, x * y if x is not None and y is not None else None)
     return result
 
 
@@ -243,6 +230,11 @@ def slide(size: Extent, window: Window) -> Extent:
     return size if window.keeps() else resized(size, window.size)
 
 
+def slid(dims: Dims, rows: Sequence[Window]) -> Dims:
+    """The sizes of several axes after one."""
+    return tuple(slide(d, w) for d, w in zip(dims, rows, strict=True))
+
+
 def resized(size: Extent, change: Callable[[int], int | None]) -> Extent:
     """A size changed by a function of its number; None from it means not known."""
     number = as_int(size)
@@ -267,8 +259,7 @@ def windows(
     word = padding.literal if isinstance(padding, Const) else None
     paddings = [0] * rank if isinstance(word, str) else each(padding, rank, 0)
     rows = zip(kernels, each(stride, rank, 1), paddings, each(dilation, rank, 1), strict=True)
-    rounds_up = isinstance(ceil, Const) and ceil.literal is True
-    return [Window(k, s, p, d, rounds_up, word == "same") for k, s, p, d in rows]
+    return [Window(k, s, p, d, is_true(ceil), word == "same") for k, s, p, d in rows]
 
 
 def each(v: Value | None, rank: int, default: int | None) -> list[int | None]:
@@ -306,8 +297,5 @@ def ints(v: Value | None) -> tuple[int, ...] | None:
     number = as_int(v)
     if number is not None:
         return (number,)
-    if isinstance(v, Tuple):
-        found = [as_int(i) for i in v.items]
-        if all(n is not None for n in found):
-            return tuple(n for n in found if n is not None)
-    return None
+    numbers = [as_int(i) for i in v.items] if isinstance(v, Tuple) else [None]
+    return None if None in numbers else tuple(n for n in numbers if n is not None)
