@@ -13,27 +13,19 @@ from onnxlint.flow.exports.train_modes import heeds_mode
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Defining, Engine, Exporting, InContext
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.node_places import Body, argument
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
 _PROGRAM_POSITIONS = ("mod", "args", "kwargs")
 OLDEST, LATEST = 9, 20  # opsets at which the operator table knows what the TorchScript exporter lowers
-APIS = frozenset(
-    (
-        "torch.onnx.export",
-        "torch.onnx._export",
-        "torch.onnx.dynamo_export",
-        "torch.onnx.export_to_pretty_string",
-        "torch.onnx.utils.export",
-        "torch.onnx.utils._export",
-    )
-)
+_FUNCTIONS = ("export", "_export", "dynamo_export", "export_to_pretty_string", "utils.export", "utils._export")
+APIS = frozenset(f"torch.onnx.{name}" for name in _FUNCTIONS)
 
 
 def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
-    arguments: dict[str, dom.Value] = dict(zip(_POSITIONS, args, strict=False))
-    arguments.update(kwargs)
+    arguments: dict[str, dom.Value] = {**dict(zip(_POSITIONS, args, strict=False)), **kwargs}
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
     if name == "torch.onnx.dynamo_export":
         unknown, arguments = unknown or "export_options" in kwargs, _of_dynamo_export(args, kwargs)
@@ -43,8 +35,7 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
     shapes_value = arguments.get("dynamic_shapes", dom.NONE)
     axes, known = _axes(shapes_value if dom.is_none(axes_value) else axes_value)
     parameters = parameters_of(model)
-    opset = _number(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
-    training = arguments.get("training")
+    opset = dom.as_int(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, dom.Instance) and known and axes:
         fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
@@ -71,13 +62,13 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
         output_names=names_of(arguments.get("output_names")),
         parameters=parameters,
         dict_argument=_dict_argument(arguments.get("args"), parameters),
-        training=_training(training),
+        training=_training(arguments.get("training")),
         opset=opset,
         too_new=_too_new(engine, model, inputs, opset) if dynamo is False else (),
         axes_spans=_axes_spans(engine, axes),
         fixed_axes=fixed,
         # A call that is given no inputs at all is one with a program, which brings inputs and their axes along.
-        tensor_inputs=(unknown or bool({"args", "kwargs"} & arguments.keys())) and _feeds_tensors(inputs),
+        tensor_inputs=(unknown or bool({"args", "kwargs"} & arguments.keys())) and not dom.is_none(inputs),
         arguments=tuple(n for n in arguments if n != "**"),
         positional=len(args),
         settings={n: _setting(v) for n, v in arguments.items() if _setting(v) is not None},
@@ -95,23 +86,18 @@ def _of_dynamo_export(args: list[dom.Value], kwargs: dict[str, dom.Value]) -> di
     return {**model, "args": dom.Tuple(tuple(args[1:])), **named, "dynamo": dom.Const(True)}
 
 
-def _number(v: dom.Value | None) -> int | None:
-    return v.literal if isinstance(v, dom.Const) and type(v.literal) is int else None
-
-
-def _option_default(engine: Defining, node: ast.AST, argument: str) -> int | None:
+def _option_default(engine: Defining, node: ast.AST, name: str) -> int | None:
     """The default of `--opset` for `opset_version=args.opset`, where the same file adds that option to its parser."""
-    given = next((k.value for k in node.keywords if k.arg == argument), None) if isinstance(node, ast.Call) else None
-    module = engine.frames[-1].module
-    if not isinstance(given, ast.Attribute) or "add_argument" not in module.file.text:
+    option, module = argument(node, name), engine.frames[-1].module
+    if not isinstance(option, ast.Attribute) or "add_argument" not in module.file.text:
         return None
     for call in ast.walk(module.file.tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
             flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            default = next((k.value for k in call.keywords if k.arg == "default"), None)
-            if f"--{given.attr}" in (flag.replace("-", "_").replace("__", "--", 1) for flag in flags):
+            default = argument(call, "default")
+            if f"--{option.attr}" in (flag.replace("-", "_").replace("__", "--", 1) for flag in flags):
                 if isinstance(default, ast.Name):
-                    return _number(engine.global_value(module, default.id))
+                    return dom.as_int(engine.global_value(module, default.id))
                 return default.value if isinstance(default, ast.Constant) and type(default.value) is int else None
     return None
 
@@ -123,16 +109,14 @@ def _too_new(
     if opset is None or not isinstance(model, dom.Instance) or not OLDEST <= opset < LATEST:
         return ()
     fed: list[dom.Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
-    _, _, found = engine.rehearse(model, fed, opset)
-    new = [f for f in found if isinstance(f, observations.Call) and f.since > opset and f.sure and f.certain]
+    _, _, seen = engine.rehearse(model, fed, opset)
+    new = [f for f in seen if isinstance(f, observations.Call) and f.since > opset and f.sure and f.certain]
     return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
 
 
 def _spreads_nothing(node: ast.AST, kwargs: dict[str, dom.Value]) -> bool:
     """Whether `**options` gave no argument: nobody writes that for nothing, so who fills the dict is not seen here."""
-    if not isinstance(node, ast.Call):
-        return False
-    named = {keyword.arg for keyword in node.keywords}
+    named = {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
     return None in named and kwargs.keys() <= named
 
 
@@ -145,10 +129,8 @@ def _dynamo(name: str, flag: dom.Value | None, unknown: bool) -> bool | None:
 
 def record_program(engine: Engine, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
-    given: dict[str, dom.Value] = dict(zip(_PROGRAM_POSITIONS, args, strict=False))
-    given.update(kwargs)
-    given["model"] = given.pop("mod", dom.Unknown())
-    model = given["model"]
+    arguments: dict[str, dom.Value] = {**dict(zip(_PROGRAM_POSITIONS, args, strict=False)), **kwargs}
+    model = arguments["model"] = arguments.pop("mod", dom.Unknown())
     engine.exports_here(False)
     parameters = parameters_of(model)
     engine.emit(
@@ -160,12 +142,12 @@ def record_program(engine: Engine, args: list[dom.Value], kwargs: dict[str, dom.
         api="torch.export.export",
         mode=_mode(model),
         model=_label(model),
-        has_dynamic_shapes=not dom.is_none(given.get("dynamic_shapes", dom.NONE)),
+        has_dynamic_shapes=not dom.is_none(arguments.get("dynamic_shapes", dom.NONE)),
         parameters=parameters,
-        arguments=tuple(n for n in given if n != "**"),
+        arguments=tuple(n for n in arguments if n != "**"),
         **signature(model),
-        **fed(engine, given, node, parameters),
-        **around(engine, given, node),
+        **fed(engine, arguments, node, parameters),
+        **around(engine, arguments, node),
     )
 
 
@@ -183,8 +165,8 @@ def record_lightning(
     call = ast.copy_location(ast.Call(node.func, [node.func.value], keywords), node)
     for k in keywords:
         ast.copy_location(k, k.value)
-    given = {**sample, **dict(zip(names.values(), args, strict=False)), **options}
-    record(engine, "torch.onnx.export", [dom.Instance(model.object, model.trace, "eval")], given, call)
+    arguments = {**sample, **dict(zip(names.values(), args, strict=False)), **options}
+    record(engine, "torch.onnx.export", [dom.Instance(model.object, model.trace, "eval")], arguments, call)
 
 
 def _setting(v: dom.Value) -> object:
@@ -197,25 +179,14 @@ def _setting(v: dom.Value) -> object:
 def _axes_spans(engine: InContext, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
     """Where the axes of each name are written, in this file: the dict may stand far from the call."""
     info = engine.frames[-1].module
-    wanted = [name for name, _ in axes]
-    found = dicts_by_keys(info.file.tree).get(tuple(wanted), [])
-    if not found:
+    dicts = dicts_by_keys(info.file.tree).get(tuple(name for name, _ in axes), [])
+    if not dicts:
         return {}
     call = engine.frames[-1].line
-    at = bisect_left(found, call, key=lambda pair: pair[0])
-    inside = found[at : at + 1] if at < len(found) and found[at][0] <= call + 40 else []
-    _, keys = min(inside or found[max(at - 1, 0) : at + 1], key=lambda pair: abs(pair[0] - call))
-    column = info.file.column
-    return {
-        name: Span(
-            info.path,
-            k.lineno,
-            column(k.lineno, k.col_offset),
-            k.end_lineno or k.lineno,
-            column(k.end_lineno or k.lineno, k.end_col_offset or 0),
-        )
-        for name, k in keys.items()
-    }
+    at = bisect_left(dicts, call, key=lambda pair: pair[0])
+    inside = dicts[at : at + 1] if at < len(dicts) and dicts[at][0] <= call + 40 else []
+    _, keys = min(inside or dicts[max(at - 1, 0) : at + 1], key=lambda pair: abs(pair[0] - call))
+    return {name: Body(info, "", 1).span(key) for name, key in keys.items()}
 
 
 def _mode(model: dom.Value) -> str | None:
@@ -248,7 +219,7 @@ def _axes(v: dom.Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...],
     """`{"x": {0: "batch"}}` or `{"x": [0, 2]}` as pairs; False where a key or value is not known."""
     if not isinstance(v, dom.Dict) or v.rest is not None or v.merged:
         return (), False
-    found: list[tuple[str, tuple[int, ...]]] = []
+    pairs: list[tuple[str, tuple[int, ...]]] = []
     for key, axes in v.items:
         if not isinstance(key, str):
             return (), False
@@ -260,16 +231,8 @@ def _axes(v: dom.Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...],
             numbers = []
         else:
             return (), False
-        found.append((key, tuple(numbers)))
-    return tuple(found), True
-
-
-def _feeds_tensors(v: dom.Value) -> bool:
-    if isinstance(v, dom.Tensor):
-        return True
-    if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict, dom.Unknown, dom.Config, dom.Method, dom.Function)):
-        return True
-    return not dom.is_none(v)
+        pairs.append((key, tuple(numbers)))
+    return tuple(pairs), True
 
 
 def fixed_axes(
@@ -296,10 +259,6 @@ def fixed_axes(
             for axis, d in enumerate(a.dims)
         )
         fed.append(dom.Tensor(dims, None, "input", a.kind))
-    found, _, _ = engine.rehearse(model, fed)
-    result = []
-    for key, why in found.items():
-        name, _, axis = key.partition("\0")
-        if axis:
-            result.append((name, int(axis), why))
-    return tuple(sorted(result))
+    fixed, _, _ = engine.rehearse(model, fed)
+    parts = ((*key.partition("\0"), why) for key, why in fixed.items())
+    return tuple(sorted((name, int(axis), why) for name, _, axis, why in parts if axis))

@@ -10,6 +10,7 @@ from onnxlint.flow.exports.call_sites import CallSite
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Defining, Exporting, InContext
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.node_places import argument
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.outline import dotted
 
@@ -20,9 +21,10 @@ def forward_of(model: dom.Value) -> tuple[FunctionUnit, int] | None:
     """What an exported model runs, which a script may have replaced, and how many parameters `self` takes of it."""
     if not isinstance(model, dom.Instance):
         return None
-    own = model.object.attrs.get("forward")
-    if own is not None:
-        return (own.unit, int(own.bound is not None)) if isinstance(own, dom.Function) else None
+    replacement = model.object.attrs.get("forward")
+    if replacement is not None:
+        bound = isinstance(replacement, dom.Function) and replacement.bound is not None
+        return (replacement.unit, int(bound)) if isinstance(replacement, dom.Function) else None
     unit = model.object.cls.find_method("forward")
     return (unit, 1) if unit is not None else None
 
@@ -54,18 +56,17 @@ def fed(
     site = _site(engine, node)
     keywords: tuple[str, ...] | None = ()
     if by_name is not None and not dom.is_none(by_name):
-        written = site.resolve(_argument(node, "kwargs", 2)) if site is not None else None
+        written = site.resolve(argument(node, "kwargs", 2)) if site is not None else None
         # A variable may hold one dict or another.
         keywords = _keys(by_name) if isinstance(written, (ast.Dict, ast.Call)) else None
-    items: list[dom.Value] | None = (
-        list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs] if isinstance(inputs, dom.Tensor) else None
-    )
     if inputs is None and by_name is not None:
-        items = []
-    if items is not None and items and isinstance(items[-1], dom.Dict) and by_name is None:
-        keywords = _keys(items.pop())
-    if items is None:
+        items: list[dom.Value] = []
+    elif isinstance(inputs, (dom.Tuple, dom.Tensor)):
+        items = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
+    else:
         return {"examples": None, "keywords": keywords}
+    if items and isinstance(items[-1], dom.Dict) and by_name is None:
+        keywords = _keys(items.pop())
     listed = isinstance(inputs, dom.Tuple) and inputs.kind == "list"
     return {
         "examples": _examples(engine, items, node, site, parameters),
@@ -101,9 +102,9 @@ def _examples(
     engine: InContext, items: list[dom.Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
 ) -> tuple[observations.Example, ...]:
     """What is known of each input that is fed by position."""
-    argument = _argument(node, "args", 1)
-    written = site.elements(argument) if site is not None else []
-    again = {i for i, _ in site.repeated(argument)} if site is not None else set()
+    inputs = argument(node, "args", 1)
+    written = site.elements(inputs) if site is not None else []
+    again = {i for i, _ in site.repeated(inputs)} if site is not None else set()
     examples = []
     for i, v in enumerate(items):
         expression = written[i] if len(written) >= len(items) else None
@@ -135,7 +136,7 @@ def around(engine: InContext, given: dict[str, dom.Value], node: ast.AST) -> dic
     if site is None:
         return {}
     model = given.get("model", dom.Unknown())
-    written = _argument(node, "model", 0) or _argument(node, "mod", 0)
+    written = argument(node, "model", 0) or argument(node, "mod", 0)
     shapes = given.get("dynamic_shapes")
     form, size = "", 0
     keys: tuple[str, ...] = ()
@@ -148,11 +149,10 @@ def around(engine: InContext, given: dict[str, dom.Value], node: ast.AST) -> dic
     outer = engine.frames[-2] if len(engine.frames) > 1 else None
     return {
         "caller": f"{outer.symbol}:{outer.line - outer.body.first}" if outer is not None else "",
-        "wrapping": site.wrapping(written)
-        or (model.wrapping if isinstance(model, (dom.Instance, dom.Scripted)) else ""),
+        "wrapping": site.wrapping(written) or getattr(model, "wrapping", ""),
         "precision": precision if plain or precision != "float32" else None,
         "autocast": site.autocast(),
-        "asked": site.asked_dims(_argument(node, "dynamic_shapes", 99)),
+        "asked": site.asked_dims(argument(node, "dynamic_shapes")),
         "shapes_form": form,
         "shapes_keys": keys,
         "shapes_size": size,
@@ -167,21 +167,10 @@ def _casts(model: dom.Instance) -> bool:
 
 
 def _site(engine: InContext, node: ast.AST) -> CallSite | None:
-    frame = engine.frames[-1]
-    if not isinstance(node, ast.Call):
-        return None
-    body = frame.body
-    if body.of_file and body.shift:
+    module, body = engine.frames[-1].module, engine.frames[-1].body
+    if not isinstance(node, ast.Call) or (body.of_file and body.shift):
         return None  # a default of a parameter: nothing is done around it
-    return CallSite(frame.module, frame.module.file.tree if body.of_file else body.function, node, body.shift)
-
-
-def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
-    """The expression of one argument of a call."""
-    if not isinstance(node, ast.Call):
-        return None
-    named = next((k.value for k in node.keywords if k.arg == name), None)
-    return named if named is not None else node.args[position] if position < len(node.args) else None
+    return CallSite(module, module.file.tree if body.of_file else body.function, node, body.shift)
 
 
 def outputs(engine: Exporting, model: dom.Value, inputs: dom.Value) -> int | None:

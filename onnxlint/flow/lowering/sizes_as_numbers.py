@@ -12,7 +12,8 @@ from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.shapes import CLIP
+from onnxlint.flow.values.node_places import argument
+from onnxlint.flow.values.shapes import CLIP, extent_of
 from onnxlint.flow.values.size_forms import restacked
 
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
@@ -32,7 +33,7 @@ def operator(engine: Engine, call: Call) -> bool:
     elif op.startswith("adaptive_") and op[-1:] == "d":
         adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
     elif op in ("interpolate", "upsample"):
-        scaled(engine, op, call.arg(2, "scale_factor"), call.node)
+        size_use(engine, call.node, obs.SizeScale, "scale", op, _symbol(call.arg(2, "scale_factor")))
     elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
             emit(engine, call.node, obs.DataSize, op, "data-size")
@@ -70,10 +71,9 @@ def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, nod
         return
     cells = size.items if isinstance(size, dom.Tuple) and len(size.items) == rank else (size,) * rank
     for i, wanted in enumerate(cells):
-        number = dom.as_int(wanted)
+        number, dim = dom.as_int(wanted), along(engine, t, i - rank)
         if number is None or number < 2:
             continue
-        dim = along(engine, t, i - rank)
         if dim is not None:
             size_use(engine, node, obs.PooledSize, "adaptive", op, dim)
             return
@@ -81,11 +81,6 @@ def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, nod
         if fixed is not None and fixed % number and t.source == "input":
             emit(engine, node, obs.PooledSize, op, "adaptive: not a factor", size=fixed, cells=number)
             return
-
-
-def scaled(engine: Engine, op: str, factor: dom.Value | None, node: ast.AST) -> None:
-    """A resize by a factor that was computed from a size."""
-    size_use(engine, node, obs.SizeScale, "scale", op, _symbol(factor))
 
 
 def negated_division(engine: Engine, node: ast.BinOp, left: dom.Value) -> None:
@@ -133,10 +128,10 @@ def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, h
 
 
 def _by_size(engine: Engine, owner: dom.Value, key: dom.Dim, node: ast.AST, how: str, hashed: bool) -> None:
-    word = key.site.how if key.site is not None else ""
-    if word.startswith("f-string") and not isinstance(owner, dom.Layer):
+    word = key.site.how if key.site is not None and not isinstance(owner, dom.Layer) else ""
+    if word.startswith("f-string"):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
-    if word and not isinstance(owner, dom.Layer):
+    if word:
         form = "key: number"
     elif how == "=":
         form = "key: kept"
@@ -184,9 +179,9 @@ def _interleave(engine: Engine, call: Call) -> None:
 
 
 def _squeeze(engine: Engine, call: Call) -> None:
-    given = call.arg(1, "dim")
-    for axis in given.items if isinstance(given, dom.Tuple) else (given,):
-        number = dom.as_int(axis) if axis is not None else None
+    axes = call.arg(1, "dim")
+    for axis in axes.items if isinstance(axes, dom.Tuple) else (axes,):
+        number = dom.as_int(axis)
         dim = along(engine, call.tensor, number)
         if dim is not None and dim.plain:
             size_use(engine, call.node, obs.Squeeze, "squeeze-axis", call.op, dim, dim=number)
@@ -199,8 +194,8 @@ def _window(engine: Engine, call: Call, dim: dom.Dim | None) -> None:
 
 
 def _strides(engine: Engine, call: Call) -> None:
-    given, t = call.arg(2, "stride"), call.tensor
-    if isinstance(given, dom.Tuple) and all(dom.as_int(s) is not None for s in given.items):
+    strides, t = call.arg(2, "stride"), call.tensor
+    if isinstance(strides, dom.Tuple) and all(dom.as_int(s) is not None for s in strides.items):
         return
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
@@ -230,24 +225,16 @@ def _has_dynamic_axis(engine: Engine, t: dom.Tensor) -> bool:
     """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
     if t.source != "input":
         return False
-    return (
-        bool(t.axes)
-        if t.dims is not None
-        else engine.context.axes.declared is None or bool(engine.context.axes.declared)
-    )
+    return bool(t.axes) if t.dims is not None else engine.context.axes.declared != ()
 
 
 def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> bool:
     """True where the argument is written with `x.shape` or `x.size()`: a value of the trace, on a fixed axis too."""
     if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
         return False
-    given = next((k.value for k in node.keywords if k.arg == name), None)
-    if given is None and position < len(node.args):
-        given = node.args[position]
-    return given is not None and any(
-        isinstance(n, ast.Attribute) and n.attr in ("shape", "size") and not _is_weight(engine, n.value)
-        for n in ast.walk(given)
-    )
+    written = argument(node, name, position)
+    nodes = [n for n in ast.walk(written) if isinstance(n, ast.Attribute)] if written is not None else []
+    return any(n.attr in ("shape", "size") and not _is_weight(engine, n.value) for n in nodes)
 
 
 def _is_weight(engine: Engine, node: ast.expr) -> bool:
@@ -276,13 +263,9 @@ def along(engine: Engine, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
     """The dynamic size of one axis, where it is known that the tensor has it."""
     if axis is None or t.source != "input":
         return None
-    extent: dom.Extent | None = None
-    if t.dims is not None:
-        extent = t.dims[axis] if -len(t.dims) <= axis < len(t.dims) else None
-    elif axis == 0 and t.lead is not None:
-        extent = t.lead
-    elif t.given:
-        extent = engine.context.axes.extent(axis)
+    if t.dims is None and not t.given and (axis != 0 or t.lead is None):
+        return None
+    extent = extent_of(t, axis, engine.context.axes)
     return extent if isinstance(extent, dom.Dim) else None
 
 
@@ -294,11 +277,9 @@ def _symbol(v: dom.Value | None) -> dom.Dim | None:
 def _dims(v: dom.Value | None) -> Iterator[dom.Dim]:
     if isinstance(v, dom.Dim):
         yield v
-    elif isinstance(v, dom.Tuple):
-        for item in v.items:
+    elif isinstance(v, (dom.Tuple, dom.Shape)):
+        for item in v.items if isinstance(v, dom.Tuple) else v.tensor.dims or ():
             yield from _dims(item)
-    elif isinstance(v, dom.Shape):
-        yield from (d for d in v.tensor.dims or () if isinstance(d, dom.Dim))
 
 
 _TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")
@@ -326,12 +307,9 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
     for choice in ast.walk(statement):
         if isinstance(choice, (ast.If, ast.IfExp)) and choice.test is asked:
             arm = choice.body if isinstance(choice.body, list) else [choice.body]
-            return any(
-                getattr(n.value, "id", "") == name.id and getattr(n, "attr", "size") in ("size", "shape")
-                for part in arm
-                for n in ast.walk(part)
-                if isinstance(n, (ast.Attribute, ast.Subscript))
-            )
+            nodes = [n for part in arm for n in ast.walk(part) if isinstance(n, (ast.Attribute, ast.Subscript))]
+            read = [n for n in nodes if getattr(n.value, "id", "") == name.id]
+            return any(getattr(n, "attr", "size") in ("size", "shape") for n in read)
     return False
 
 

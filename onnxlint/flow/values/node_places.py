@@ -69,9 +69,12 @@ def last_name(node: ast.AST | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def keyword(call: ast.AST, name: str) -> ast.expr | None:
-    """The expression of a keyword argument of a call."""
-    return next((k.value for k in call.keywords if k.arg == name), None) if isinstance(call, ast.Call) else None
+def argument(call: ast.AST, name: str, position: int | None = None) -> ast.expr | None:
+    """The expression of an argument of a call, by its name or at a position."""
+    if not isinstance(call, ast.Call):
+        return None
+    at_position = call.args[position] if position is not None and position < len(call.args) else None
+    return next((k.value for k in call.keywords if k.arg == name), at_position)
 
 
 @lru_cache(maxsize=256)
@@ -83,14 +86,12 @@ def nodes_of(function: ast.AST) -> tuple[ast.AST, ...]:
 @lru_cache(maxsize=128)
 def assignments(function: ast.AST) -> dict[str, list[ast.expr]]:
     """What a function assigns to names, by name."""
-    found: dict[str, list[ast.expr]] = {}
-    for s in nodes_of(function):
-        if not isinstance(s, ast.Assign):
-            continue
+    values: dict[str, list[ast.expr]] = {}
+    for s in (n for n in nodes_of(function) if isinstance(n, ast.Assign)):
         for target in s.targets:
             if isinstance(target, ast.Name):
-                found.setdefault(target.id, []).append(s.value)
-    return found
+                values.setdefault(target.id, []).append(s.value)
+    return values
 
 
 def body_of(unit: FunctionUnit) -> Body:
