@@ -12,6 +12,7 @@ from itertools import islice
 
 from onnxlint.flow.exports.export_scopes import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
 from onnxlint.flow.state.observations import AskedDim
+from onnxlint.flow.values.node_places import argument
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import moved
 from onnxlint.project.outline import dotted
@@ -62,10 +63,7 @@ class CallSite:
         for _ in range(8):
             if not isinstance(node, ast.Name):
                 return node
-            found = self._assigned(node.id, before if before is not None else self.call.lineno)
-            if found is None:
-                return None
-            node, before = found
+            node, before = self._assigned(node.id, before if before is not None else self.call.lineno) or (None, 0)
         return None
 
     def _assigned(self, name: str, before: int) -> tuple[ast.expr, int] | None:
@@ -89,17 +87,12 @@ class CallSite:
         """True for a call that runs under some versions of torch only."""
         return id(self.call) in self._within.for_versions
 
-    # --------------------------------------------------------------------------------------------- the model
-
     def wrapping(self, model: ast.expr | None) -> str:
         """`script`, `trace`, `compile` or `parallel` for a model wrapped so; "" for any other."""
         made = self._made(model)
-        if not isinstance(made, ast.Call):
-            return ""
-        name = self.name_of(made.func)
-        if name == "torch.compile" and not made.args:
-            return ""
-        return WRAPPERS.get(name, "")
+        name = self.name_of(made.func) if isinstance(made, ast.Call) else ""
+        bare = name == "torch.compile" and isinstance(made, ast.Call) and not made.args
+        return WRAPPERS.get(name, "") if not bare else ""
 
     def _made(self, node: ast.expr | None, before: int | None = None) -> ast.expr | None:
         """The expression that makes a value, without `.eval()` and moves to a device."""
@@ -113,18 +106,13 @@ class CallSite:
             node = self.resolve(node.func.value, node.lineno)
         return node
 
-    # --------------------------------------------------------------------------------------------- precision
-
     def precision(self, node: ast.expr | None, default: str | None = None, before: int | None = None) -> str | None:
         """The floating dtype of a tensor or module expression; `default` for what a call of unknown kind makes."""
         before = before if before is not None else self.call.lineno
         if isinstance(node, ast.Name):
-            found = self._assigned(node.id, before)
-            start = found[1] if found is not None else 0
+            value, start = self._assigned(node.id, before) or (None, 0)
             cast = self._within.cast(node.id, start, before)
-            if cast is not None:
-                return cast
-            return self.precision(found[0], default, start) if found is not None else None
+            return cast if cast is not None or value is None else self.precision(value, default, start)
         if not isinstance(node, ast.Call):
             return None
         name = self.name_of(node.func)
@@ -135,16 +123,16 @@ class CallSite:
             if method in CASTS:
                 return DTYPES[method]
             if method in ("to", "type"):
-                given = [d for a in [*node.args, *(k.value for k in node.keywords)] if (d := self._dtype(a))]
-                return given[0] if given else self.precision(node.func.value, default, before)
+                dtypes = [d for a in [*node.args, *(k.value for k in node.keywords)] if (d := self._dtype(a))]
+                return dtypes[0] if dtypes else self.precision(node.func.value, default, before)
             if method in KEEPS:
                 return self.precision(node.func.value, default, before)
         return default
 
     def _made_by_torch(self, node: ast.Call, name: str, before: int) -> str | None:
-        told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
-        if told is not None:
-            return self._dtype(told)
+        dtype = argument(node, "dtype")
+        if dtype is not None:
+            return self._dtype(dtype)
         if name in _FLOAT_MAKERS:
             return "float32"
         if f"torch.{name}" in _FROM_NUMPY and node.args:
@@ -155,43 +143,30 @@ class CallSite:
         """The dtype of a numpy expression that is certainly of floats."""
         if not isinstance(node, ast.Call):
             return None
-        told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
-        if told is not None:
-            return self._dtype(told)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and node.args:
-            return self._dtype(node.args[0])
+        cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype"
+        dtype = argument(node, "dtype", 0 if cast else None)
+        if dtype is not None:
+            return self._dtype(dtype)
         name = self.name_of(node.func)
         return "float64" if name.startswith("numpy.") and name[6:] in _DOUBLE_MAKERS else None
 
     def autocast(self) -> str | None:
         """The dtype of a `torch.autocast` on the CPU that the call stands in."""
-        for node in self._within.withs.get(id(self.call), ()):
-            for item in node.items:
-                given = item.context_expr
-                if not isinstance(given, ast.Call):
-                    continue
-                name = self.name_of(given.func)
-                on_cpu = any(isinstance(a, ast.Constant) and a.value == "cpu" for a in given.args)
-                if name == "torch.cpu.amp.autocast" or (name in ("torch.autocast", "torch.amp.autocast") and on_cpu):
-                    told = next((k.value for k in given.keywords if k.arg == "dtype"), None)
-                    return self._dtype(told) if told is not None else "bfloat16"
+        items = (item.context_expr for node in self._within.withs.get(id(self.call), ()) for item in node.items)
+        for context in (item for item in items if isinstance(item, ast.Call)):
+            name = self.name_of(context.func)
+            on_cpu = any(isinstance(a, ast.Constant) and a.value == "cpu" for a in context.args)
+            if name == "torch.cpu.amp.autocast" or (name in ("torch.autocast", "torch.amp.autocast") and on_cpu):
+                dtype = argument(context, "dtype")
+                return self._dtype(dtype) if dtype is not None else "bfloat16"
         return None
-
-    # --------------------------------------------------------------------------------------------- the inputs
 
     def repeated(self, args: ast.expr | None) -> tuple[tuple[int, ast.expr], ...]:
         """Inputs that are an earlier input's variable again: (position, the expression)."""
         node = self.resolve(args)
-        if not isinstance(node, (ast.Tuple, ast.List)):
-            return ()
-        seen: set[str] = set()
-        found = []
-        for position, item in enumerate(node.elts):
-            if isinstance(item, ast.Name):
-                if item.id in seen:
-                    found.append((position, item))
-                seen.add(item.id)
-        return tuple(found)
+        items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+        names = [item.id if isinstance(item, ast.Name) else None for item in items]
+        return tuple((i, item) for i, item in enumerate(items) if names[i] is not None and names[i] in names[:i])
 
     def elements(self, args: ast.expr | None) -> list[ast.expr]:
         """The expressions of the positional inputs."""
@@ -200,51 +175,41 @@ class CallSite:
             return list(node.elts)
         return [args] if args is not None else []
 
-    # --------------------------------------------------------------------------------------------- dynamic shapes
-
     def asked_dims(self, shapes: ast.expr | None) -> tuple[AskedDim, ...]:
         """Every axis that `dynamic_shapes` speaks of, by name or position of the input; nested structures left out."""
         node = self.resolve(shapes)
-        found: list[AskedDim] = []
+        inputs: list[tuple[str | int, ast.expr]] = []
         if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    found += self._axes(key.value, value)
+            pairs = zip(node.keys, node.values, strict=True)
+            inputs = [(k.value, v) for k, v in pairs if isinstance(k, ast.Constant) and isinstance(k.value, str)]
         elif isinstance(node, (ast.Tuple, ast.List)):
-            for position, value in enumerate(node.elts):
-                found += self._axes(position, value)
-        return tuple(found)
+            inputs = [*enumerate(node.elts)]
+        return tuple(dim for which, value in inputs for dim in self._axes(which, value))
 
     def _axes(self, which: str | int, value: ast.expr) -> Iterator[AskedDim]:
         node = self.resolve(value)
         if isinstance(node, ast.Dict):
             for key, dim in zip(node.keys, node.values, strict=True):
-                axis = _integer(key)
-                if axis is not None:
+                if (axis := _integer(key)) is not None:
                     yield self._dim(which, axis, dim)
         elif isinstance(node, (ast.Tuple, ast.List)):
             for axis, dim in enumerate(node.elts):
                 yield self._dim(which, axis, dim)
 
     def _dim(self, which: str | int, axis: int, node: ast.expr) -> AskedDim:
-        made = self.resolve(node)
-        label = ast.unparse(node)
+        made, label, place = self.resolve(node), ast.unparse(node), (node.lineno, node.col_offset)
         if isinstance(made, ast.Constant):
             kind = "name" if isinstance(made.value, str) else "none" if made.value is None else "number"
-            return AskedDim(which, axis, kind, str(made.value), (node.lineno, node.col_offset))
+            return AskedDim(which, axis, kind, str(made.value), place)
         name = self.name_of(made.func if isinstance(made, ast.Call) else made) if made is not None else ""
         if name.endswith("Dim") and name.startswith("torch.export") and isinstance(made, ast.Call):
-            low = next((_integer(k.value) for k in made.keywords if k.arg == "min"), None)
-            high = next((_integer(k.value) for k in made.keywords if k.arg == "max"), None)
+            low, high = _integer(argument(made, "min")), _integer(argument(made, "max"))
             # Two calls make two objects; one variable used twice is one.
             identity = node.id if isinstance(node, ast.Name) else f"{label} {node.lineno}:{node.col_offset}"
-            return AskedDim(which, axis, "Dim", identity, (node.lineno, node.col_offset), low, high)
+            return AskedDim(which, axis, "Dim", identity, place, low, high)
         last = name.rpartition(".")[2]
-        if "Dim." in name and last in ("AUTO", "DYNAMIC", "STATIC"):
-            return AskedDim(which, axis, last, label, (node.lineno, node.col_offset))
-        return AskedDim(which, axis, "unknown", label, (node.lineno, node.col_offset))
-
-    # --------------------------------------------------------------------------------------------- afterwards
+        kind = last if "Dim." in name and last in ("AUTO", "DYNAMIC", "STATIC") else "unknown"
+        return AskedDim(which, axis, kind, label, place)
 
     def later_loads(self, model: ast.expr | None) -> tuple[ast.expr, ...]:
         """Statements after the call that give the model other weights, unless another export follows them."""
@@ -252,7 +217,7 @@ class CallSite:
         if not name:
             return ()
         end = self.call.end_lineno or self.call.lineno
-        found: list[ast.expr] = []
+        loads: list[ast.expr] = []
         for statement in islice(self._after(), LATER):
             for node in self._within.loads_in(statement):
                 if node.lineno <= end:
@@ -260,12 +225,10 @@ class CallSite:
                 if self.name_of(node.func).startswith(EXPORTING):
                     return ()  # the next file gets those weights
                 if self._loads(node, name):
-                    found.append(node)
-            if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.For, ast.Delete)) and any(
-                name in bound_names(t) for t in _targets(statement)
-            ):
+                    loads.append(node)
+            if any(name in bound_names(target) for target in _targets(statement)):
                 break
-        return tuple(found)
+        return tuple(loads)
 
     def _loads(self, node: ast.Call, model: str) -> bool:
         if isinstance(node.func, ast.Attribute) and dotted(node.func.value) == model:
@@ -280,8 +243,10 @@ class CallSite:
             yield from islice(block, index + 1, None)
 
 
-def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.Delete) -> list[ast.expr]:
-    return statement.targets if isinstance(statement, (ast.Assign, ast.Delete)) else [statement.target]
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, (ast.Assign, ast.Delete)):
+        return statement.targets
+    return [statement.target] if isinstance(statement, (ast.AnnAssign, ast.For)) else []
 
 
 def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -291,9 +256,10 @@ def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 def _integer(node: ast.expr | None) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _integer(node.operand)
-        return -inner if inner is not None else None
-    if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
-        return node.value
+    match node:
+        case ast.UnaryOp(ast.USub(), operand):
+            inner = _integer(operand)
+            return -inner if inner is not None else None
+        case ast.Constant(int(number)) if not isinstance(number, bool):
+            return number
     return None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
+from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import imported
 from onnxlint.project.outline import dotted
@@ -17,14 +18,10 @@ Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 Block: TypeAlias = list[ast.stmt]
 
 DTYPES = {
-    "half": "float16",
-    "float16": "float16",
+    **dict.fromkeys(("half", "float16"), "float16"),
+    **dict.fromkeys(("float", "single", "float32"), "float32"),
+    **dict.fromkeys(("double", "float64"), "float64"),
     "bfloat16": "bfloat16",
-    "float": "float32",
-    "float32": "float32",
-    "single": "float32",
-    "double": "float64",
-    "float64": "float64",
 }
 CASTS = ("half", "bfloat16", "float", "double")
 LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|model|params|parameters|state)\w*")
@@ -43,26 +40,21 @@ class CallScope:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """What imports in the module and in the scope bind: local names and full ones."""
-        found = dict(self.module.aliases)
-        for statement in ast.walk(self.scope):
-            if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                pairs = imported(statement, self.module.name, self.module.is_package)
-                found.update({name: target for name, target in pairs if name != "*"})
-        return found
+        module = self.module
+        imports = (s for s in ast.walk(self.scope) if isinstance(s, (ast.Import, ast.ImportFrom)))
+        pairs = (pair for s in imports for pair in imported(s, module.name, module.is_package))
+        return {**module.aliases, **{name: target for name, target in pairs if name != "*"}}
 
     @cached_property
     def own(self) -> tuple[ast.AST, ...]:
         """The nodes without those of the functions and classes in it; the last statement first."""
-        found: list[ast.AST] = []
+        nodes: list[ast.AST] = []
         waiting: list[ast.AST] = list(self.scope.body)
         while waiting:
-            node = waiting.pop()
-            found.append(node)
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                waiting.extend(ast.iter_child_nodes(node))
-        return tuple(found)
-
-    # ------------------------------------------------------------------------------------------------ names
+            nodes.append(waiting.pop())
+            if not isinstance(nodes[-1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                waiting.extend(ast.iter_child_nodes(nodes[-1]))
+        return tuple(nodes)
 
     def name_of(self, node: ast.AST) -> str:
         """The full dotted name of `np.random.rand`; "" for anything but a name and its attributes."""
@@ -76,21 +68,19 @@ class CallScope:
 
     def dtype(self, node: ast.expr) -> str | None:
         """The floating dtype that an expression names: `torch.float16`, `np.half`, "float32"."""
-        name = self.name_of(node)
-        root, _, last = name.rpartition(".")
-        if root in ("torch", "numpy"):
-            return DTYPES.get(last)
-        return DTYPES.get(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+        root, _, name = self.name_of(node).rpartition(".")
+        text = node.value if isinstance(node, ast.Constant) else name if root in ("torch", "numpy") else None
+        return DTYPES.get(text) if isinstance(text, str) else None
 
     def last_bound(self, name: str, before: int) -> tuple[int, ast.expr | None] | None:
         """The line above another that binds a name last, and to what; None for what no plain assignment gives."""
-        found = self._bound.get(name, ())
-        at = bisect_left(found, before, key=lambda pair: pair[0])
-        return found[at - 1] if at else None
+        bindings = self._bound.get(name, ())
+        at = bisect_left(bindings, before, key=lambda pair: pair[0])
+        return bindings[at - 1] if at else None
 
     @cached_property
     def _bound(self) -> dict[str, list[tuple[int, ast.expr | None]]]:
-        found: dict[str, list[tuple[int, ast.expr | None]]] = {}
+        bindings: dict[str, list[tuple[int, ast.expr | None]]] = {}
         for node in self.own:
             value: ast.expr | None = None
             if isinstance(node, ast.Assign):
@@ -103,39 +93,32 @@ class CallScope:
                 continue
             names = {name for target in targets for name in bound_names(target)}
             plain = {target.id for target in targets if isinstance(target, ast.Name)}
-            if isinstance(node, ast.AnnAssign):
-                plain = names
             for name in names:
-                found.setdefault(name, []).append((node.lineno, value if name in plain else None))
-        for pairs in found.values():
+                one = name in plain or isinstance(node, ast.AnnAssign)
+                bindings.setdefault(name, []).append((node.lineno, value if one else None))
+        for pairs in bindings.values():
             pairs.sort(key=lambda pair: pair[0])  # of one line, the first one in it stays the last
-        return found
+        return bindings
 
     def cast(self, name: str, after: int, before: int) -> str | None:
         """The precision that the first statement such as `model.half()`, from one line up to another, gives a name."""
-        found = self._casts.get(name, ())
-        at = bisect_left(found, after, key=lambda pair: pair[0])
-        return found[at][1] if at < len(found) and found[at][0] < before else None
+        casts = self._casts.get(name, ())
+        at = bisect_left(casts, after, key=lambda pair: pair[0])
+        return casts[at][1] if at < len(casts) and casts[at][0] < before else None
 
     @cached_property
     def _casts(self) -> dict[str, list[tuple[int, str]]]:
-        found: dict[str, list[tuple[int, str]]] = {}
-        for node in reversed(self.own):
-            if not isinstance(node, ast.Expr):
-                continue
-            chain = node.value
-            given: str | None = None
+        casts: dict[str, list[tuple[int, str]]] = {}
+        for node in (n for n in reversed(self.own) if isinstance(n, ast.Expr)):
+            chain, last = node.value, ""
             while isinstance(chain, ast.Call) and isinstance(chain.func, ast.Attribute):
-                if not given and chain.func.attr in (*CASTS, "to"):
-                    values = [*chain.args, *(k.value for k in chain.keywords)]
-                    told = next((d for a in values if (d := self.dtype(a)) is not None), None)
-                    given = DTYPES.get(chain.func.attr) or told or "none"
+                if not last and chain.func.attr in (*CASTS, "to"):
+                    dtypes = (self.dtype(a) for a in [*chain.args, *(k.value for k in chain.keywords)])
+                    last = DTYPES.get(chain.func.attr) or next(filter(None, dtypes), "none")
                 chain = chain.func.value
-            if given and given != "none" and isinstance(chain, ast.Name):
-                found.setdefault(chain.id, []).append((node.lineno, given))
-        return found
-
-    # ----------------------------------------------------------------------------------------------- places
+            if last not in ("", "none") and isinstance(chain, ast.Name):
+                casts.setdefault(chain.id, []).append((node.lineno, last))
+        return casts
 
     def blocks_around(self, line: int) -> Iterator[tuple[int, int]]:
         """The first and last line of each arm, and of each body of a loop, that a line stands in."""
@@ -209,12 +192,12 @@ class CallScope:
 
     def loads_in(self, statement: ast.stmt) -> list[ast.Call]:
         """The calls in a statement that export, or load weights by their name."""
-        found = self._loads.get(id(statement))
-        if found is None:
+        if id(statement) not in self._loads:
             calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
-            found = [c for c in calls if self.name_of(c.func).startswith(EXPORTING) or LOADS.fullmatch(_last(c.func))]
-            self._loads[id(statement)] = found
-        return found
+            self._loads[id(statement)] = [
+                c for c in calls if self.name_of(c.func).startswith(EXPORTING) or LOADS.fullmatch(last_name(c.func))
+            ]
+        return self._loads[id(statement)]
 
     @cached_property
     def _loads(self) -> dict[int, list[ast.Call]]:
@@ -223,22 +206,18 @@ class CallScope:
     @cached_property
     def for_versions(self) -> frozenset[int]:
         """The ids of the calls that run under some versions of torch only."""
-        found: set[int] = set()
-        for node in self.own:
-            if isinstance(node, (ast.If, ast.IfExp)) and "version" in ast.unparse(node.test).lower():
-                found |= {id(n) for n in ast.walk(node) if isinstance(n, ast.Call)}
-        return frozenset(found)
+        choices = [n for n in self.own if isinstance(n, (ast.If, ast.IfExp))]
+        asking = [n for n in choices if "version" in ast.unparse(n.test).lower()]
+        return frozenset(id(n) for choice in asking for n in ast.walk(choice) if isinstance(n, ast.Call))
 
     @cached_property
     def withs(self) -> dict[int, list[ast.With | ast.AsyncWith]]:
         """The `with` statements around each call, by its id; the outermost first."""
-        found: dict[int, list[ast.With | ast.AsyncWith]] = {}
-        for node in ast.walk(self.scope):
-            if isinstance(node, (ast.With, ast.AsyncWith)):
-                for inner in ast.walk(node):
-                    if isinstance(inner, ast.Call):
-                        found.setdefault(id(inner), []).append(node)
-        return found
+        around: dict[int, list[ast.With | ast.AsyncWith]] = {}
+        for node in (n for n in ast.walk(self.scope) if isinstance(n, (ast.With, ast.AsyncWith))):
+            for inner in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+                around.setdefault(id(inner), []).append(node)
+        return around
 
 
 @lru_cache(maxsize=16)
@@ -253,10 +232,6 @@ def blocks(statement: ast.stmt) -> Iterator[Block]:
         inner = getattr(statement, field, None)
         if isinstance(inner, list) and inner:
             yield from [i.body for i in inner] if field in ("handlers", "cases") else [inner]
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def bound_names(target: ast.AST) -> Iterator[str]:
@@ -275,9 +250,9 @@ def bound_names(target: ast.AST) -> Iterator[str]:
 @lru_cache(maxsize=16)
 def dicts_by_keys(tree: ast.Module) -> dict[tuple[str, ...], list[tuple[int, dict[str, ast.Constant]]]]:
     """The dicts of a file that hold collections only: by the strings among their keys, with their lines, in order."""
-    found: dict[tuple[str, ...], dict[int, dict[str, ast.Constant]]] = {}
+    dicts: dict[tuple[str, ...], dict[int, dict[str, ast.Constant]]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict) and all(isinstance(v, (ast.Dict, ast.List, ast.Tuple)) for v in node.values):
             keys = {k.value: k for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
-            found.setdefault(tuple(keys), {})[node.lineno] = keys
-    return {names: sorted(lines.items()) for names, lines in found.items()}
+            dicts.setdefault(tuple(keys), {})[node.lineno] = keys
+    return {names: sorted(lines.items()) for names, lines in dicts.items()}

@@ -119,8 +119,6 @@ class Reach:
         stem = info.source.path.stem
         return stem.startswith("test_") or stem.endswith("_test") or stem == "conftest"
 
-    # ------------------------------------------------------------------------------------------------- roots
-
     def _roots(self, info: ModuleInfo) -> Iterator[tuple[ModuleInfo, str, int]]:
         text = info.source.text
         if "torch" not in text or not may_export(text):
@@ -155,8 +153,6 @@ class Reach:
                         yield other, mine
                 if pattern.search(_text(other, MODULE_LEVEL)):
                     yield other, MODULE_LEVEL
-
-    # ------------------------------------------------------------------------------------------------- names
 
     def _visit(self, info: ModuleInfo, name: str) -> None:
         name = name.partition(".")[0]
@@ -239,8 +235,6 @@ class Reach:
             origins = [o for star in info.stars if (o := info.project.module(star, info)) is not None]
             self._waiting += [d for w in words for d in self._named(info, w, ()) if "." not in w]
             self._waiting += [(o, c.qualname) for o in origins for c in o.outline.classes]
-
-    # ------------------------------------------------------------------------------------------------- classes
 
     def _classes(self) -> Iterator[ClassInfo]:
         classes = [c for info in self.modules for c in info.classes.values()]

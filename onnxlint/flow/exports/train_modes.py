@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.node_places import Place
+from onnxlint.flow.values.node_places import Place, last_name
 
 _ASKS = re.compile(r"\bself\.training\b")
 _NAME = re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:Lazy)?(\w+?)(?:[123]d)?$")
@@ -76,13 +76,9 @@ def without_mode(frames: Sequence[Running]) -> Place | None:
     at = next((i for i, p in enumerate(positional) if p.arg == "training"), len(positional))
     caller = frames[-2]
     for node in ast.walk(caller.statement_node) if caller.statement_node is not None else ():
-        if not isinstance(node, ast.Call) or _last(node.func) != unit.name:
+        if not isinstance(node, ast.Call) or last_name(node.func) != unit.name:
             continue
         spread = any(isinstance(v, ast.Starred) for v in node.args) or any(k.arg is None for k in node.keywords)
         if not spread and len(node.args) <= at and all(k.arg != "training" for k in node.keywords):
             return Place(caller.body, node, caller.line, caller.symbol)
     return None
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
