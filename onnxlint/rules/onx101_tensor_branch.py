@@ -1,14 +1,10 @@
 """ONX101 tensor-branch. Contract: rules/ONX101-tensor-branch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Edit, Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Branch
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, body_of, elements, ended, names_in, orelse_of, same
 from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of, where
 from onnxlint.rules.helpers.freed_numbers import free_names
@@ -32,7 +28,7 @@ class TensorBranch(Rule):
     code = "ONX101"
     safety = Safety.UNSAFE
 
-    def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
+    def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "data" and not branch.leaves:
             what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
             yield Objection(

@@ -1,14 +1,10 @@
 """ONX102 tensor-bool-operator. Contract: rules/ONX102-tensor-bool-operator.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import BoolOperator
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.value_kinds import Values, condition
 
@@ -19,7 +15,7 @@ class TensorBoolOperator(Rule):
     code = "ONX102"
     safety = Safety.UNSAFE
 
-    def on_bool_operator(self, node: cst.CSTNode, operator: BoolOperator) -> Iterator[Objection]:
+    def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:
         if not operator.builtin:
             yield Objection(
                 f"`{_word(node)}` turns a tensor into one Python bool: `{self.source(node)}`",

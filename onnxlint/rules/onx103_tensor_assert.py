@@ -1,14 +1,10 @@
 """ONX103 tensor-assert. Contract: rules/ONX103-tensor-assert.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Assertion
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.work_saving_branches import under_guard
 
@@ -21,7 +17,7 @@ class TensorAssert(Rule):
     code = "ONX103"
     safety = Safety.SAFE
 
-    def on_assertion(self, node: cst.CSTNode, assertion: Assertion) -> Iterator[Objection]:
+    def on_assertion(self, node: Node, assertion: Assertion) -> Objections:
         if assertion.reads in ("data", "weight"):
             word = "assert" if isinstance(self.parent(node), cst.Assert) else "validating `if`"
             yield Objection(

@@ -1,13 +1,7 @@
 """ONX104 tensor-iteration. Contract: rules/ONX104-tensor-iteration.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import Loop
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class TensorIteration(Rule):
@@ -15,7 +9,7 @@ class TensorIteration(Rule):
 
     code = "ONX104"
 
-    def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
+    def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "sizes":
             yield Objection(
                 f"a Python loop reads the sizes in the tensor `{self.source(node)}` as numbers: they are those of the"

@@ -1,13 +1,7 @@
 """ONX105 data-loop-bound. Contract: rules/ONX105-data-loop-bound.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import Loop
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DataLoopBound(Rule):
@@ -15,7 +9,7 @@ class DataLoopBound(Rule):
 
     code = "ONX105"
 
-    def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
+    def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "data":
             yield Objection(
                 f"tensor data says how often the loop runs: `{self.source(node)}`",

@@ -1,14 +1,10 @@
 """ONX106 dim-branch. Contract: rules/ONX106-dim-branch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, indices, literal, same
 from onnxlint.rules.helpers.branch_arms import keyword_of
 from onnxlint.rules.helpers.size_expressions import Axis, axis_of, same_axis
@@ -27,7 +23,7 @@ class DimBranch(Rule):
     code = "ONX106"
     safety = Safety.SAFE
 
-    def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
+    def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "dim" and branch.form not in ("equal", "padding"):
             yield Objection(
                 f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"

@@ -1,13 +1,7 @@
 """ONX107 dim-loop. Contract: rules/ONX107-dim-loop.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import Loop
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DimLoop(Rule):
@@ -15,7 +9,7 @@ class DimLoop(Rule):
 
     code = "ONX107"
 
-    def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
+    def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "dim":
             yield Objection(
                 f"the loop runs once per element of a dynamic axis: `{self.source(node)}`; it is unrolled for the"

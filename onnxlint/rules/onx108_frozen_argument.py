@@ -1,13 +1,7 @@
 """ONX108 frozen-argument. Contract: rules/ONX108-frozen-argument.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state import observations
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class FrozenArgument(Rule):
@@ -15,7 +9,7 @@ class FrozenArgument(Rule):
 
     code = "ONX108"
 
-    def on_frozen_argument(self, node: cst.CSTNode, argument: observations.FrozenArgument) -> Iterator[Objection]:
+    def on_frozen_argument(self, node: Node, argument: observations.FrozenArgument) -> Objections:
         number = argument.value[0] in "-.0123456789"
         frozen = "dynamo freezes it, TorchScript what Python decides by it" if number else "the export freezes it"
         yield Objection(

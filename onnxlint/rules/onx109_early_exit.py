@@ -1,14 +1,8 @@
 """ONX109 early-exit. Contract: rules/ONX109-early-exit.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard
 
@@ -19,7 +13,7 @@ class EarlyExit(Rule):
     code = "ONX109"
     safety = Safety.UNSAFE
 
-    def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
+    def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "data" and branch.leaves:
             yield Objection(
                 f"`{branch.leaves}` leaves the loop on tensor data: `{self.source(node)}`; the number of rounds is"

@@ -1,14 +1,10 @@
 """ONX110 tensor-builtin. Contract: rules/ONX110-tensor-builtin.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import BoolOperator
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, dotted, has_star, literal, positional
 from onnxlint.rules.helpers.value_kinds import Values
 
@@ -29,7 +25,7 @@ class TensorBuiltin(Rule):
     code = "ONX110"
     safety = Safety.UNSAFE
 
-    def on_bool_operator(self, node: cst.CSTNode, operator: BoolOperator) -> Iterator[Objection]:
+    def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:
         if operator.builtin in BUILTINS:
             pair = operator.operands == 2  # dynamo has an operator for the smaller and the larger of two numbers
             yield Objection(

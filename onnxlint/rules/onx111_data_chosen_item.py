@@ -1,13 +1,7 @@
 """ONX111 data-chosen-item. Contract: rules/ONX111-data-chosen-item.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import ItemChoice
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DataChosenItem(Rule):
@@ -15,7 +9,7 @@ class DataChosenItem(Rule):
 
     code = "ONX111"
 
-    def on_item_choice(self, node: cst.CSTNode, seen: ItemChoice) -> Iterator[Objection]:
+    def on_item_choice(self, node: Node, seen: ItemChoice) -> Objections:
         yield Objection(
             f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept",
             "keep the items in one tensor and index that; of modules compute all, and select by `index_select`",

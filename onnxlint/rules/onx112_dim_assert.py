@@ -1,14 +1,10 @@
 """ONX112 dim-assert. Contract: rules/ONX112-dim-assert.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import SizeCheck
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.work_saving_branches import under_guard
 
@@ -19,7 +15,7 @@ class DimAssert(Rule):
     code = "ONX112"
     safety = Safety.SAFE
 
-    def on_size_check(self, node: cst.CSTNode, seen: SizeCheck) -> Iterator[Objection]:
+    def on_size_check(self, node: Node, seen: SizeCheck) -> Objections:
         if seen.pins:
             yield Objection(
                 f"the {seen.op} holds the dynamic axis `{seen.axis}` to one size: `{seen.text}`; dynamo refuses that",

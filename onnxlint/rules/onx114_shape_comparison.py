@@ -1,14 +1,10 @@
 """ONX114 shape-comparison. Contract: rules/ONX114-shape-comparison.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, keywords, positional, same
 from onnxlint.rules.helpers.branch_arms import keyword_of
 from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
@@ -20,7 +16,7 @@ class ShapeComparison(Rule):
     code = "ONX114"
     safety = Safety.UNSAFE
 
-    def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
+    def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "dim" and branch.form == "equal":
             yield Objection(
                 f"the {keyword_of(self, node)} asks whether two dynamic sizes are equal: `{self.source(node)}`; the"

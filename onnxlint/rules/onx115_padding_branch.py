@@ -1,15 +1,11 @@
 """ONX115 padding-branch. Contract: rules/ONX115-padding-branch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.cst_tree import walk
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, same, tight, variables
 from onnxlint.rules.helpers.branch_arms import keyword_of
 from onnxlint.rules.helpers.value_kinds import assigned
@@ -24,7 +20,7 @@ class PaddingBranch(Rule):
     code = "ONX115"
     safety = Safety.SAFE
 
-    def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
+    def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "dim" and branch.form == "padding":
             yield Objection(
                 f"the {keyword_of(self, node)} asks whether a dynamic size needs padding: `{self.source(node)}`; the"

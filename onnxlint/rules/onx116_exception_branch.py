@@ -1,13 +1,7 @@
 """ONX116 exception-branch. Contract: rules/ONX116-exception-branch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import Attempt
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class ExceptionBranch(Rule):
@@ -15,7 +9,7 @@ class ExceptionBranch(Rule):
 
     code = "ONX116"
 
-    def on_attempt(self, node: cst.CSTNode, attempt: Attempt) -> Iterator[Objection]:
+    def on_attempt(self, node: Node, attempt: Attempt) -> Objections:
         yield Objection(
             f"the handler of {attempt.catches} replaces this computation by another one; the export keeps the"
             " example's",

@@ -1,13 +1,7 @@
 """ONX117 size-type-test. Contract: rules/ONX117-size-type-test.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import TypeTest
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SizeTypeTest(Rule):
@@ -15,7 +9,7 @@ class SizeTypeTest(Rule):
 
     code = "ONX117"
 
-    def on_type_test(self, node: cst.CSTNode, seen: TypeTest) -> Iterator[Objection]:
+    def on_type_test(self, node: Node, seen: TypeTest) -> Objections:
         if seen.tensor:
             yield Objection(
                 f"`{seen.text}` is true of a size while TorchScript traces, of a tensor that has no axes",

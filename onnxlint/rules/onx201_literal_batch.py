@@ -1,15 +1,13 @@
 """ONX201 literal-batch. Contract: rules/ONX201-literal-batch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
 from onnxlint.rules.engine.cst_tree import walk
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, dotted, is_name, keywords, literal
 from onnxlint.rules.helpers.size_expressions import size_named
 
@@ -20,7 +18,7 @@ class LiteralBatch(Rule):
     code = "ONX201"
     safety = Safety.SAFE
 
-    def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
+    def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:
         if shape.call in ("fixed state", "literal length"):
             return
         message = f"`{shape.call}` has the literal {shape.literal} where the dynamic axis `{shape.axis}` belongs"

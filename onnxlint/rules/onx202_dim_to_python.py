@@ -1,15 +1,11 @@
 """ONX202 dim-to-python. Contract: rules/ONX202-dim-to-python.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.cst_tree import walk
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, dotted, has_star, indices, keywords, literal, positional, tight
 from onnxlint.rules.helpers.size_expressions import axis_of, ceiling, whole
 from onnxlint.rules.helpers.value_kinds import Values
@@ -38,7 +34,7 @@ class DimToPython(Rule):
     code = "ONX202"
     safety = Safety.SAFE
 
-    def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
+    def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how.startswith("."):
             refused = ("torchscript",) if escape.how in _DYNAMO_HAS else ("torchscript", "dynamo")
             yield Objection(

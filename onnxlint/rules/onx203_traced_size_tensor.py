@@ -1,14 +1,10 @@
 """ONX203 traced-size-tensor. Contract: rules/ONX203-traced-size-tensor.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import TensorFromPython
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, call_name, dotted, has_star, is_name, keywords, positional
 from onnxlint.rules.helpers.call_edits import set_argument
 from onnxlint.rules.helpers.value_kinds import Values, parameters
@@ -28,7 +24,7 @@ class TracedSizeTensor(Rule):
     code = "ONX203"
     safety = Safety.SAFE
 
-    def on_tensor_from_python(self, node: cst.CSTNode, tensor: TensorFromPython) -> Iterator[Objection]:
+    def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:
         name = tensor.call.rpartition(".")[2]
         if tensor.source == "length":
             yield Objection(

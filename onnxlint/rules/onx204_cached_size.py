@@ -1,13 +1,7 @@
 """ONX204 cached-size. Contract: rules/ONX204-cached-size.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import StateWrite
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class CachedSize(Rule):
@@ -15,7 +9,7 @@ class CachedSize(Rule):
 
     code = "ONX204"
 
-    def on_state_write(self, node: cst.CSTNode, write: StateWrite) -> Iterator[Objection]:
+    def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind == "cache" and write.read_back:
             yield Objection(
                 f"`self.{write.name}` caches what was made at the size of one input; the export keeps that size",

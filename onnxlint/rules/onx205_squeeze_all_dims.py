@@ -1,14 +1,10 @@
 """ONX205 squeeze-all-dims. Contract: rules/ONX205-squeeze-all-dims.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Squeeze
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, elements, is_name, keywords, literal
 from onnxlint.rules.helpers.value_kinds import sizes_of
 
@@ -19,7 +15,7 @@ class SqueezeAllDims(Rule):
     code = "ONX205"
     safety = Safety.UNSAFE
 
-    def on_squeeze(self, node: cst.CSTNode, squeeze: Squeeze) -> Iterator[Objection]:
+    def on_squeeze(self, node: Node, squeeze: Squeeze) -> Objections:
         if squeeze.dim is None:
             yield Objection(
                 "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",

@@ -1,14 +1,8 @@
 """ONX206 fixed-batch-state. Contract: rules/ONX206-fixed-batch-state.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.onx201_literal_batch import literal_hints, take_the_size
 
@@ -19,7 +13,7 @@ class FixedBatchState(Rule):
     code = "ONX206"
     safety = Safety.SAFE
 
-    def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
+    def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:
         if shape.call == "fixed state":
             yield Objection(
                 f"the state has the literal size {shape.literal} on the dynamic axis `{shape.axis}`:"

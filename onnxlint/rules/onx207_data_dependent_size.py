@@ -1,13 +1,7 @@
 """ONX207 data-dependent-size. Contract: rules/ONX207-data-dependent-size.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import DataSize
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DataDependentSize(Rule):
@@ -15,7 +9,7 @@ class DataDependentSize(Rule):
 
     code = "ONX207"
 
-    def on_data_size(self, node: cst.CSTNode, seen: DataSize) -> Iterator[Objection]:
+    def on_data_size(self, node: Node, seen: DataSize) -> Objections:
         yield Objection(
             f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`",
             "give the number of classes: `F.one_hot(x, num_classes=self.classes)`",

@@ -1,13 +1,7 @@
 """ONX208 size-as-key. Contract: rules/ONX208-size-as-key.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import SizeKey
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SizeAsKey(Rule):
@@ -15,7 +9,7 @@ class SizeAsKey(Rule):
 
     code = "ONX208"
 
-    def on_size_key(self, node: cst.CSTNode, seen: SizeKey) -> Iterator[Objection]:
+    def on_size_key(self, node: Node, seen: SizeKey) -> Objections:
         yield Objection(
             f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key",
             "keep the items in a tensor and index that, or compute the value from the size each time",

@@ -1,13 +1,7 @@
 """ONX210 adaptive-pool. Contract: rules/ONX210-adaptive-pool.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import PooledSize
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class AdaptivePool(Rule):
@@ -15,7 +9,7 @@ class AdaptivePool(Rule):
 
     code = "ONX210"
 
-    def on_pooled_size(self, node: cst.CSTNode, seen: PooledSize) -> Iterator[Objection]:
+    def on_pooled_size(self, node: Node, seen: PooledSize) -> Objections:
         if seen.cells is not None:
             message = f"`{seen.op}` divides {seen.size} by {seen.cells}, which leaves a rest: TorchScript refuses it"
         else:

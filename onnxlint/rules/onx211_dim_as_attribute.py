@@ -1,14 +1,10 @@
 """ONX211 dim-as-attribute. Contract: rules/ONX211-dim-as-attribute.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import SizeAttribute
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, indices, literal, same, tight
 from onnxlint.rules.helpers.value_kinds import is_shape
 
@@ -21,7 +17,7 @@ class DimAsAttribute(Rule):
     code = "ONX211"
     safety = Safety.UNSAFE
 
-    def on_size_attribute(self, node: cst.CSTNode, seen: SizeAttribute) -> Iterator[Objection]:
+    def on_size_attribute(self, node: Node, seen: SizeAttribute) -> Objections:
         yield Objection(
             f"`{seen.parameter}` of `{seen.op}` is a dynamic size, and a constant in the file: `{seen.text}`",
             "write the operator without it: a pooling over everything is `x.mean((-2, -1))` or `amax`",

@@ -1,14 +1,8 @@
 """ONX212 unflatten-shape. Contract: rules/ONX212-unflatten-shape.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Escape
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class UnflattenShape(Rule):
@@ -16,7 +10,7 @@ class UnflattenShape(Rule):
 
     code = "ONX212"
 
-    def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
+    def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how == "a size after unflatten":
             yield Objection(
                 f"a size read after `unflatten` is the example's number in TorchScript's trace: `{escape.text}`",

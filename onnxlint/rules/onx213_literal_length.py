@@ -1,14 +1,10 @@
 """ONX213 literal-length. Contract: rules/ONX213-literal-length.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, literal
 from onnxlint.rules.helpers.size_expressions import size_named
 from onnxlint.rules.onx201_literal_batch import literal_hints, size_arguments
@@ -20,7 +16,7 @@ class LiteralLength(Rule):
     code = "ONX213"
     safety = Safety.SAFE
 
-    def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
+    def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:
         if shape.call == "literal length":
             yield Objection(
                 f"a tensor has the example's length {shape.literal} on the dynamic axis `{shape.axis}`: `{shape.text}`",

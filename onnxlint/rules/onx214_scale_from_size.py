@@ -1,13 +1,7 @@
 """ONX214 scale-from-size. Contract: rules/ONX214-scale-from-size.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import SizeScale
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class ScaleFromSize(Rule):
@@ -15,7 +9,7 @@ class ScaleFromSize(Rule):
 
     code = "ONX214"
 
-    def on_size_scale(self, node: cst.CSTNode, seen: SizeScale) -> Iterator[Objection]:
+    def on_size_scale(self, node: Node, seen: SizeScale) -> Objections:
         yield Objection(
             f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
             "say the size instead: `F.interpolate(x, size=(h, w))`",

@@ -1,13 +1,7 @@
 """ONX215 squeeze-dynamic-axis. Contract: rules/ONX215-squeeze-dynamic-axis.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import Squeeze
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SqueezeDynamicAxis(Rule):
@@ -15,7 +9,7 @@ class SqueezeDynamicAxis(Rule):
 
     code = "ONX215"
 
-    def on_squeeze(self, node: cst.CSTNode, seen: Squeeze) -> Iterator[Objection]:
+    def on_squeeze(self, node: Node, seen: Squeeze) -> Objections:
         if seen.dim is not None and seen.certain:  # in an arm that a size chose, the size is known
             yield Objection(
                 f"`squeeze({seen.dim})` removes a dynamic axis or keeps it, as its size is one or not: `{seen.text}`",

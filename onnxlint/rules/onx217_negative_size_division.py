@@ -1,14 +1,10 @@
 """ONX217 negative-size-division. Contract: rules/ONX217-negative-size-division.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import SizeDivision
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, literal
 from onnxlint.rules.helpers.size_expressions import rounded_up
 from onnxlint.rules.helpers.value_kinds import Values
@@ -25,7 +21,7 @@ class NegativeSizeDivision(Rule):
     code = "ONX217"
     safety = Safety.SAFE
 
-    def on_size_division(self, node: cst.CSTNode, seen: SizeDivision) -> Iterator[Objection]:
+    def on_size_division(self, node: Node, seen: SizeDivision) -> Objections:
         yield Objection(
             f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`",
             "round up with `(n + k - 1) // k`; write `n // k` and `n % k` for `divmod`",

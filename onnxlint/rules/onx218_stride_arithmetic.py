@@ -1,13 +1,7 @@
 """ONX218 stride-arithmetic. Contract: rules/ONX218-stride-arithmetic.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import SizeStride
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class StrideArithmetic(Rule):
@@ -15,7 +9,7 @@ class StrideArithmetic(Rule):
 
     code = "ONX218"
 
-    def on_size_stride(self, node: cst.CSTNode, seen: SizeStride) -> Iterator[Objection]:
+    def on_size_stride(self, node: Node, seen: SizeStride) -> Objections:
         yield Objection(
             f"`{seen.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's: `{seen.text}`",
             "say which elements: an index of `starts[:, None] + torch.arange(size)`, `reshape`, a convolution",

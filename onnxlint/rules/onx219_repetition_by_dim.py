@@ -1,13 +1,7 @@
 """ONX219 repetition-by-dim. Contract: rules/ONX219-repetition-by-dim.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import SizeRepetition
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class RepetitionByDim(Rule):
@@ -15,7 +9,7 @@ class RepetitionByDim(Rule):
 
     code = "ONX219"
 
-    def on_size_repetition(self, node: cst.CSTNode, seen: SizeRepetition) -> Iterator[Objection]:
+    def on_size_repetition(self, node: Node, seen: SizeRepetition) -> Objections:
         yield Objection(
             f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`",
             "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`",

@@ -1,14 +1,10 @@
 """ONX220 size-pinning-factory. Contract: rules/ONX220-size-pinning-factory.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import FactorySize
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, dotted, has_star, keywords, tight
 
 
@@ -18,7 +14,7 @@ class SizePinningFactory(Rule):
     code = "ONX220"
     safety = Safety.UNSAFE
 
-    def on_factory_size(self, node: cst.CSTNode, seen: FactorySize) -> Iterator[Objection]:
+    def on_factory_size(self, node: Node, seen: FactorySize) -> Objections:
         yield Objection(
             f"`{seen.op}` has no form for a dynamic size: `{seen.text}`",
             "compute the values from `torch.arange(n)`; a triangle's indices from `torch.ones(n, n).tril().nonzero()`",

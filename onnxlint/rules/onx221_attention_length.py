@@ -1,13 +1,7 @@
 """ONX221 attention-length. Contract: rules/ONX221-attention-length.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import AttentionSize
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class AttentionLength(Rule):
@@ -15,7 +9,7 @@ class AttentionLength(Rule):
 
     code = "ONX221"
 
-    def on_attention_size(self, node: cst.CSTNode, seen: AttentionSize) -> Iterator[Objection]:
+    def on_attention_size(self, node: Node, seen: AttentionSize) -> Objections:
         yield Objection(
             f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone",
             "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",

@@ -1,14 +1,10 @@
 """ONX301 export-without-eval. Contract: rules/ONX301-export-without-eval.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument
 
 
@@ -19,7 +15,7 @@ class ExportWithoutEval(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.mode != "train" or not call.mode_matters:
             return
         if call.training is None and call.api != "torch.export.export":

@@ -1,14 +1,10 @@
 """ONX302 functional-dropout. Contract: rules/ONX302-functional-dropout.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import DropoutCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, keywords, tight
 from onnxlint.rules.helpers.call_edits import set_argument
 
@@ -20,7 +16,7 @@ class FunctionalDropout(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_dropout_call(self, node: cst.CSTNode, call: DropoutCall) -> Iterator[Objection]:
+    def on_dropout_call(self, node: Node, call: DropoutCall) -> Objections:
         yield Objection(
             f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode",
             "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",

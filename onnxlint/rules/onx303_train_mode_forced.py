@@ -1,15 +1,11 @@
 """ONX303 train-mode-forced. Contract: rules/ONX303-train-mode-forced.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ModeSwitch
 from onnxlint.rules.engine.cst_tree import walk
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, is_name
 
 # `module.train()` on its own, `train(True)` too.
@@ -22,7 +18,7 @@ class TrainModeForced(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_mode_switch(self, node: cst.CSTNode, switch: ModeSwitch) -> Iterator[Objection]:
+    def on_mode_switch(self, node: Node, switch: ModeSwitch) -> Objections:
         where = {
             "forward": "forward puts modules in train mode",
             "eval": "the overridden mode switch leaves modules in train mode",

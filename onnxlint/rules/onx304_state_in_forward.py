@@ -1,14 +1,8 @@
 """ONX304 state-in-forward. Contract: rules/ONX304-state-in-forward.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Severity
 from onnxlint.flow.state.observations import StateWrite
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class StateInForward(Rule):
@@ -16,7 +10,7 @@ class StateInForward(Rule):
 
     code = "ONX304"
 
-    def on_state_write(self, node: cst.CSTNode, write: StateWrite) -> Iterator[Objection]:
+    def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind in ("cache", "global", "class") or not write.read_back:
             return
         yield Objection(

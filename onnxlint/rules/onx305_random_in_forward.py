@@ -1,15 +1,11 @@
 """ONX305 random-in-forward. Contract: rules/ONX305-random-in-forward.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import RandomDraw
 from onnxlint.rules.engine.cst_tree import Statement
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
 
 _TITLE = "draw in training only"
@@ -24,7 +20,7 @@ class RandomInForward(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_random_draw(self, node: cst.CSTNode, draw: RandomDraw) -> Iterator[Objection]:
+    def on_random_draw(self, node: Node, draw: RandomDraw) -> Objections:
         source = "Python's or numpy's generator, once, while it is traced" if draw.source == "python" else "a generator"
         yield Objection(
             f"`{self.source(node)}` draws from {source}; the graph cannot give eager's numbers",

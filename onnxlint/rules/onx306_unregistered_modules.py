@@ -1,14 +1,10 @@
 """ONX306 unregistered-modules. Contract: rules/ONX306-unregistered-modules.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import HiddenModules
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare
 
 _TEXT = (cst.SimpleString, cst.ConcatenatedString)
@@ -21,7 +17,7 @@ class UnregisteredModules(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_hidden_modules(self, node: cst.CSTNode, hidden: HiddenModules) -> Iterator[Objection]:
+    def on_hidden_modules(self, node: Node, hidden: HiddenModules) -> Objections:
         better = "nn.ModuleDict" if hidden.container == "dict" else "nn.ModuleList"
         yield Objection(
             f"modules are kept in a plain {hidden.container}: `eval()`, `parameters()` and the exporters do not"

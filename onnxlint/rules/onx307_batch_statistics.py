@@ -1,14 +1,10 @@
 """ONX307 batch-statistics. Contract: rules/ONX307-batch-statistics.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import BatchNormCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, is_name
 from onnxlint.rules.helpers.call_edits import set_argument
 
@@ -20,7 +16,7 @@ class BatchStatistics(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_batch_norm_call(self, node: cst.CSTNode, call: BatchNormCall) -> Iterator[Objection]:
+    def on_batch_norm_call(self, node: Node, call: BatchNormCall) -> Objections:
         yield Objection(
             f"`{call.text}` normalises by the statistics of each batch, in eval mode too",
             "pass `training=self.training` with running statistics, or use group or layer norm",

@@ -1,13 +1,7 @@
 """ONX308 global-state. Contract: rules/ONX308-global-state.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import StateWrite
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class GlobalState(Rule):
@@ -15,7 +9,7 @@ class GlobalState(Rule):
 
     code = "ONX308"
 
-    def on_state_write(self, node: cst.CSTNode, write: StateWrite) -> Iterator[Objection]:
+    def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind in ("global", "class") and write.read_back:
             owner = "the global" if write.kind == "global" else "the class attribute"
             yield Objection(

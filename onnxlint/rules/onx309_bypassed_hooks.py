@@ -1,14 +1,10 @@
 """ONX309 bypassed-hooks. Contract: rules/ONX309-bypassed-hooks.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import DirectForward
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 
 
@@ -19,7 +15,7 @@ class BypassedHooks(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_direct_forward(self, node: cst.CSTNode, call: DirectForward) -> Iterator[Objection]:
+    def on_direct_forward(self, node: Node, call: DirectForward) -> Objections:
         yield Objection(
             f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant",
             "call the module itself: `layer(x)`",

@@ -1,13 +1,7 @@
 """ONX312 gradient-in-forward. Contract: rules/ONX312-gradient-in-forward.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import GradientCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class GradientInForward(Rule):
@@ -15,7 +9,7 @@ class GradientInForward(Rule):
 
     code = "ONX312"
 
-    def on_gradient_call(self, node: cst.CSTNode, call: GradientCall) -> Iterator[Objection]:
+    def on_gradient_call(self, node: Node, call: GradientCall) -> Objections:
         yield Objection(
             f"`{call.text}` takes a gradient in forward, which no graph holds",
             "write the derivative out, or export what it is taken of and differentiate outside",

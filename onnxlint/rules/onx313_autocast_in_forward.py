@@ -1,13 +1,7 @@
 """ONX313 autocast-in-forward. Contract: rules/ONX313-autocast-in-forward.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import AutocastCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class AutocastInForward(Rule):
@@ -15,7 +9,7 @@ class AutocastInForward(Rule):
 
     code = "ONX313"
 
-    def on_autocast_call(self, node: cst.CSTNode, call: AutocastCall) -> Iterator[Objection]:
+    def on_autocast_call(self, node: Node, call: AutocastCall) -> Objections:
         yield Objection(
             f"`{call.text}` writes the precision of the exporting machine into the graph",
             "put autocast around the call of the model, in the training loop, and export in full precision",

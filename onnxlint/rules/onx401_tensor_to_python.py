@@ -1,14 +1,10 @@
 """ONX401 tensor-to-python. Contract: rules/ONX401-tensor-to-python.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Escape
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare, call_name, dotted, has_star, is_name, positional, tight
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
 from onnxlint.rules.helpers.value_kinds import Values, stripped
@@ -21,7 +17,7 @@ class TensorToPython(Rule):
     code = "ONX401"
     safety = Safety.UNSAFE
 
-    def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
+    def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source != "data" or escape.numpy or escape.how.startswith("math."):
             return
         if escape.weight:

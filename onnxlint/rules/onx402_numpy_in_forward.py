@@ -1,7 +1,5 @@
 """ONX402 numpy-in-forward. Contract: rules/ONX402-numpy-in-forward.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst
@@ -9,7 +7,7 @@ import libcst as cst
 from onnxlint.base.records import Edit, Fix, Safety
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.cst_tree import Statement
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import (
     Site,
     call_name,
@@ -38,7 +36,7 @@ class NumpyInForward(Rule):
     code = "ONX402"
     safety = Safety.UNSAFE
 
-    def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
+    def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.numpy:
             yield Objection(
                 f"`{self.source(node)}` leaves torch for numpy: what comes back is a constant of the graph",

@@ -1,14 +1,10 @@
 """ONX403 tensor-from-tensor. Contract: rules/ONX403-tensor-from-tensor.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import TensorFromPython
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare, call_name, elements, has_star, is_name, keywords, positional, tight
 from onnxlint.rules.helpers.call_edits import drop_argument
 from onnxlint.rules.helpers.value_kinds import Values, stripped
@@ -24,7 +20,7 @@ class TensorFromTensor(Rule):
     code = "ONX403"
     safety = Safety.SAFE
 
-    def on_tensor_from_python(self, node: cst.CSTNode, tensor: TensorFromPython) -> Iterator[Objection]:
+    def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:
         if tensor.source == "tensor":
             yield Objection(
                 f"`{tensor.call}` copies the value of a tensor into a new one: it becomes a constant",

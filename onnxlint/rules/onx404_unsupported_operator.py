@@ -1,14 +1,10 @@
 """ONX404 unsupported-operator. Contract: rules/ONX404-unsupported-operator.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import Call
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import (
     Site,
     argument,
@@ -31,7 +27,7 @@ class UnsupportedOperator(Rule):
     code = "ONX404"
     safety = Safety.UNSAFE
 
-    def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
+    def on_call(self, node: Node, call: Call) -> Objections:
         refused = call.exporters_with(Outcome.EXPORT_ERROR)
         if refused and type(call) is Call:  # any other type has a rule of its own
             detail = f" with `{call.detail}`" if call.detail else ""

@@ -1,14 +1,10 @@
 """ONX405 repeated-index-add. Contract: rules/ONX405-repeated-index-add.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import IndexAddCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, dotted, literal, tight
 from onnxlint.rules.helpers.value_kinds import sizes_of
 
@@ -19,7 +15,7 @@ class RepeatedIndexAdd(Rule):
     code = "ONX405"
     safety = Safety.SAFE
 
-    def on_index_add_call(self, node: cst.CSTNode, call: IndexAddCall) -> Iterator[Objection]:
+    def on_index_add_call(self, node: Node, call: IndexAddCall) -> Objections:
         yield Objection(
             f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",
             "use `scatter_add` with an expanded index, which lowers right in both exporters",

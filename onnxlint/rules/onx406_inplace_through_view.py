@@ -1,13 +1,9 @@
 """ONX406 inplace-through-view. Contract: rules/ONX406-inplace-through-view.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.flow.state.observations import ViewWrite
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class InplaceThroughView(Rule):
@@ -15,7 +11,7 @@ class InplaceThroughView(Rule):
 
     code = "ONX406"
 
-    def on_view_write(self, node: cst.CSTNode, write: ViewWrite) -> Iterator[Objection]:
+    def on_view_write(self, node: Node, write: ViewWrite) -> Objections:
         match node:
             case cst.Call(cst.Attribute(target)) | cst.Subscript(target) | cst.AugAssign(target):
                 node = target

@@ -1,13 +1,7 @@
 """ONX407 complex-numbers. Contract: rules/ONX407-complex-numbers.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import ComplexCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.exporter_names import named
 
 
@@ -16,7 +10,7 @@ class ComplexNumbers(Rule):
 
     code = "ONX407"
 
-    def on_complex_call(self, node: cst.CSTNode, call: ComplexCall) -> Iterator[Objection]:
+    def on_complex_call(self, node: Node, call: ComplexCall) -> Objections:
         what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"
         if call.literal:
             what = f"a complex number of Python in `{call.text}`"

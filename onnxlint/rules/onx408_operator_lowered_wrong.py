@@ -1,14 +1,8 @@
 """ONX408 operator-lowered-wrong. Contract: rules/ONX408-operator-lowered-wrong.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Call
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.exporter_names import named
 
 _RESULTS = {
@@ -22,7 +16,7 @@ class OperatorLoweredWrong(Rule):
 
     code = "ONX408"
 
-    def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
+    def on_call(self, node: Node, call: Call) -> Objections:
         how = f" {call.detail}" if call.detail[:3] == "of " else f" with `{call.detail}`" if call.detail else ""
         for outcome, result in _RESULTS.items():
             exporters = call.exporters_with(outcome)

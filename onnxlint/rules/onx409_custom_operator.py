@@ -1,13 +1,7 @@
 """ONX409 custom-operator. Contract: rules/ONX409-custom-operator.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import CustomCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class CustomOperator(Rule):
@@ -15,7 +9,7 @@ class CustomOperator(Rule):
 
     code = "ONX409"
 
-    def on_custom_call(self, node: cst.CSTNode, call: CustomCall) -> Iterator[Objection]:
+    def on_custom_call(self, node: Node, call: CustomCall) -> Objections:
         names = {"torchscript": "TorchScript", "dynamo": "dynamo"}
         other = next((name for exporter, name in names.items() if exporter not in call.outcomes), None)
         yield Objection(

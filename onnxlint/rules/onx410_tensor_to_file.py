@@ -1,13 +1,7 @@
 """ONX410 tensor-to-file. Contract: rules/ONX410-tensor-to-file.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import FileWrite
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class TensorToFile(Rule):
@@ -15,7 +9,7 @@ class TensorToFile(Rule):
 
     code = "ONX410"
 
-    def on_file_write(self, node: cst.CSTNode, write: FileWrite) -> Iterator[Objection]:
+    def on_file_write(self, node: Node, write: FileWrite) -> Objections:
         yield Objection(
             f"`{write.op}` stores a tensor in forward: while dynamo exports, the tensor has no data",
             "return the tensor as an output, or store it in a hook that is not there during the export",

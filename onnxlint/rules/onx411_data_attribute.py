@@ -1,15 +1,12 @@
 """ONX411 data-attribute. Contract: rules/ONX411-data-attribute.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from enum import Enum
 
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import DataRead
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, is_loaded
 
 _Binding = cst.Assign | cst.AnnAssign | cst.NamedExpr
@@ -21,7 +18,7 @@ class DataAttribute(Rule):
     code = "ONX411"
     safety = Safety.SAFE
 
-    def on_data_read(self, node: cst.CSTNode, read: DataRead) -> Iterator[Objection]:
+    def on_data_read(self, node: Node, read: DataRead) -> Objections:
         yield Objection(
             f"`{read.text}` takes the tensor out of the trace"
             + ("" if read.weight else ": the graph keeps the example's values as a constant"),

@@ -1,14 +1,10 @@
 """ONX412 math-on-tensor. Contract: rules/ONX412-math-on-tensor.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import Escape
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare, dotted, has_star, keywords
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
 from onnxlint.rules.helpers.value_kinds import Values, stripped
@@ -29,7 +25,7 @@ class MathOnTensor(Rule):
     code = "ONX412"
     safety = Safety.UNSAFE
 
-    def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
+    def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "data" and escape.how.startswith("math."):
             name = escape.how.removesuffix("()")
             yield Objection(

@@ -1,14 +1,10 @@
 """ONX413 floor-division. Contract: rules/ONX413-floor-division.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import FloorDivide
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, dotted, has_star, keywords, positional
 
 _TITLE = 'write `torch.div(..., rounding_mode="floor")`'
@@ -21,7 +17,7 @@ class FloorDivision(Rule):
     code = "ONX413"
     safety = Safety.SAFE
 
-    def on_floor_divide(self, node: cst.CSTNode, division: FloorDivide) -> Iterator[Objection]:
+    def on_floor_divide(self, node: Node, division: FloorDivide) -> Objections:
         yield Objection(
             f"`{division.text}` rounds down in PyTorch, and to zero in the TorchScript export where it is negative",
             'write `torch.div(a, b, rounding_mode="floor")`',

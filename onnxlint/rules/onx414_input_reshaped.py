@@ -1,14 +1,10 @@
 """ONX414 input-reshaped. Contract: rules/ONX414-input-reshaped.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import InputReshape
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 
 
@@ -18,7 +14,7 @@ class InputReshaped(Rule):
     code = "ONX414"
     safety = Safety.UNSAFE
 
-    def on_input_reshape(self, node: cst.CSTNode, call: InputReshape) -> Iterator[Objection]:
+    def on_input_reshape(self, node: Node, call: InputReshape) -> Objections:
         yield Objection(
             f"`{call.text}` changes the shape of the input `{call.parameter}` itself: the file asks for another shape",
             "use the function without the underscore and go on with what it returns",

@@ -1,14 +1,10 @@
 """ONX415 input-returned. Contract: rules/ONX415-input-returned.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Output
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 
 
@@ -18,7 +14,7 @@ class InputReturned(Rule):
     code = "ONX415"
     safety = Safety.SAFE
 
-    def on_output(self, node: cst.CSTNode, output: Output) -> Iterator[Objection]:
+    def on_output(self, node: Node, output: Output) -> Objections:
         if output.what == "input":
             yield Objection(
                 f"forward returns its input `{output.name}` as it came: dynamo's file renames the input",

@@ -1,14 +1,8 @@
 """ONX416 non-tensor-output. Contract: rules/ONX416-non-tensor-output.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Output
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 WORDS = {
     "number": "the Python number {}",
@@ -31,7 +25,7 @@ class NonTensorOutput(Rule):
 
     code = "ONX416"
 
-    def on_output(self, node: cst.CSTNode, output: Output) -> Iterator[Objection]:
+    def on_output(self, node: Node, output: Output) -> Objections:
         if output.what in WORDS:
             yield Objection(
                 f"forward returns {WORDS[output.what].format(output.name)}: outputs of a graph are tensors",

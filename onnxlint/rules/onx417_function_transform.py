@@ -1,14 +1,8 @@
 """ONX417 function-transform. Contract: rules/ONX417-function-transform.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import TransformCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.exporter_names import named
 
 
@@ -17,7 +11,7 @@ class FunctionTransform(Rule):
 
     code = "ONX417"
 
-    def on_transform_call(self, node: cst.CSTNode, call: TransformCall) -> Iterator[Objection]:
+    def on_transform_call(self, node: Node, call: TransformCall) -> Objections:
         if call.op.endswith("vmap"):
             yield Objection(
                 "`vmap` is unrolled by the TorchScript exporter, which may fail on another size than the example's",

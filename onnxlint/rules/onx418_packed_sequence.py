@@ -1,13 +1,7 @@
 """ONX418 packed-sequence. Contract: rules/ONX418-packed-sequence.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import PackingCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class PackedSequence(Rule):
@@ -15,7 +9,7 @@ class PackedSequence(Rule):
 
     code = "ONX418"
 
-    def on_packing_call(self, node: cst.CSTNode, call: PackingCall) -> Iterator[Objection]:
+    def on_packing_call(self, node: Node, call: PackingCall) -> Objections:
         yield Objection(
             f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses",
             "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",

@@ -1,14 +1,10 @@
 """ONX419 compiled-part. Contract: rules/ONX419-compiled-part.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import CompileCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted
 
 
@@ -18,7 +14,7 @@ class CompiledPart(Rule):
     code = "ONX419"
     safety = Safety.SAFE
 
-    def on_compile_call(self, node: cst.CSTNode, call: CompileCall) -> Iterator[Objection]:
+    def on_compile_call(self, node: Node, call: CompileCall) -> Objections:
         yield Objection(
             f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it",
             "compile the finished model where it is used, and export the plain one",

@@ -1,13 +1,7 @@
 """ONX421 masked-rows. Contract: rules/ONX421-masked-rows.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import AttentionMask
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class MaskedRows(Rule):
@@ -15,7 +9,7 @@ class MaskedRows(Rule):
 
     code = "ONX421"
 
-    def on_attention_mask(self, node: cst.CSTNode, mask: AttentionMask) -> Iterator[Objection]:
+    def on_attention_mask(self, node: Node, mask: AttentionMask) -> Objections:
         yield Objection(
             "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values",
             "let rows without any key see all keys and set their result to zero (`mask | empty`)",

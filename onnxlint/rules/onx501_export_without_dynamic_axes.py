@@ -1,14 +1,10 @@
 """ONX501 export-without-dynamic-axes. Contract: rules/ONX501-export-without-dynamic-axes.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.call_edits import add_argument
 from onnxlint.rules.helpers.export_edits import export_call, names
@@ -20,7 +16,7 @@ class ExportWithoutDynamicAxes(Rule):
     code = "ONX501"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.model.startswith("torch.export") or call.api == "torch.export.export":
             return  # an exported program brings its own dynamic shapes, and may be meant for another backend
         written = {"dynamic_axes", "dynamic_shapes"} & set(call.arguments)  # a None that is written out is meant

@@ -1,15 +1,12 @@
 """ONX502 dynamic-axes-mismatch. Contract: rules/ONX502-dynamic-axes-mismatch.md."""
 
-from __future__ import annotations
-
 import difflib
-from collections.abc import Iterator
 
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, literal
 from onnxlint.rules.helpers.export_edits import argument_at
 
@@ -20,7 +17,7 @@ class DynamicAxesMismatch(Rule):
     code = "ONX502"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if not call.axes_known:
             return
         argument = "dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"
@@ -78,7 +75,7 @@ def _names(call: ExportCall) -> tuple[str, ...] | None:
     return (*inputs, *(call.output_names or ()))
 
 
-def _part_of_a_batch(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+def _part_of_a_batch(node: cst.CSTNode, call: ExportCall) -> Objections:
     """Inputs of one batch size in the example of which some may have another one, and some not."""
     names = call.input_names if call.has_dynamic_axes else call.parameters
     if names is None or call.examples is None or call.keywords:

@@ -1,14 +1,10 @@
 """ONX503 dynamic-axes-with-dynamo. Contract: rules/ONX503-dynamic-axes-with-dynamo.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, elements, literal
 from onnxlint.rules.helpers.export_edits import argument_at, export_call, keyword_at, names
 
@@ -19,7 +15,7 @@ class DynamicAxesWithDynamo(Rule):
     code = "ONX503"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         at = argument_at(node, call, "dynamic_axes")
         if not call.dynamo or not call.has_dynamic_axes or at is None:
             return

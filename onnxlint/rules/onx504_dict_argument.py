@@ -1,14 +1,10 @@
 """ONX504 dict-argument. Contract: rules/ONX504-dict-argument.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument
 from onnxlint.rules.helpers.export_edits import argument_at, export_call
 
@@ -19,7 +15,7 @@ class DictArgument(Rule):
     code = "ONX504"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.dict_argument:
             yield Objection(
                 "a dict in the place of `args` is taken for keyword arguments, not for one argument",

@@ -1,14 +1,8 @@
 """ONX505 export-training-mode. Contract: rules/ONX505-export-training-mode.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
@@ -20,7 +14,7 @@ class ExportTrainingMode(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.training in ("TRAINING", "TrainingMode.TRAINING"):
             yield Objection(
                 "the export asks for training mode: dropout and batch statistics stay in the graph",

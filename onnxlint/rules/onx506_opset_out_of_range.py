@@ -1,14 +1,8 @@
 """ONX506 opset-out-of-range. Contract: rules/ONX506-opset-out-of-range.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 # Measured with torch 2.13 and onnxruntime 1.31.
@@ -22,7 +16,7 @@ class OpsetOutOfRange(Rule):
 
     code = "ONX506"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         opset, span = call.opset, argument_at(node, call, "opset_version")
         if opset is None:
             return

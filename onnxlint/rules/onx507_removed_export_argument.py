@@ -1,14 +1,8 @@
 """ONX507 removed-export-argument. Contract: rules/ONX507-removed-export-argument.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
@@ -40,7 +34,7 @@ class RemovedExportArgument(Rule):
     code = "ONX507"
     safety = Safety.SAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.api == "torch.export.export" or call.for_a_version:
             return
         if call.api in FUNCTIONS:

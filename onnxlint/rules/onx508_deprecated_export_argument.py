@@ -1,14 +1,8 @@
 """ONX508 deprecated-export-argument. Contract: rules/ONX508-deprecated-export-argument.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
@@ -25,7 +19,7 @@ class DeprecatedExportArgument(Rule):
     code = "ONX508"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         kind = call.settings.get("operator_export_type")
         if call.dynamo is False and isinstance(kind, str) and kind.startswith(("ONNX_", "RAW")):
             yield Objection(

@@ -1,14 +1,10 @@
 """ONX509 example-size-one. Contract: rules/ONX509-example-size-one.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, elements, literal, positional
 from onnxlint.rules.helpers.export_edits import constant
 
@@ -21,7 +17,7 @@ class ExampleSizeOne(Rule):
     code = "ONX509"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         program = call.api == "torch.export.export"
         if not program and call.dynamo is False:
             return

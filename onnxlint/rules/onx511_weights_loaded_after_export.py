@@ -1,13 +1,7 @@
 """ONX511 weights-loaded-after-export. Contract: rules/ONX511-weights-loaded-after-export.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class WeightsLoadedAfterExport(Rule):
@@ -15,7 +9,7 @@ class WeightsLoadedAfterExport(Rule):
 
     code = "ONX511"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for span, what in call.later_loads:
             yield Objection(
                 f"`{what}` gives the model weights after its export in line {call.span.line}: the file has the"

@@ -1,15 +1,10 @@
 """ONX512 input-names-mismatch. Contract: rules/ONX512-input-names-mismatch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from itertools import pairwise
-
-import libcst as cst
 
 from onnxlint.base.records import EXPORTERS, Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 
@@ -18,7 +13,7 @@ class InputNamesMismatch(Rule):
 
     code = "ONX512"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for argument, names in (("input_names", call.input_names), ("output_names", call.output_names)):
             span = argument_at(node, call, argument)
             if isinstance(call.settings.get(argument), str):
@@ -78,7 +73,7 @@ class InputNamesMismatch(Rule):
             )
 
 
-def _moved_up(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+def _moved_up(node: Node, call: ExportCall) -> Objections:
     """Measured: None is no input of either file, a number none of dynamo's; the names behind it go to other inputs."""
     names, examples = call.input_names or (), call.examples or ()
     if call.keywords or len(names) != len(examples):

@@ -1,14 +1,8 @@
 """ONX513 scripted-model. Contract: rules/ONX513-scripted-model.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 
@@ -17,7 +11,7 @@ class ScriptedModel(Rule):
 
     code = "ONX513"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         span = argument_at(node, call, "model")
         if call.wrapping in ("script", "trace", "load") and call.dynamo is not False:
             yield Objection(

@@ -1,14 +1,10 @@
 """ONX514 parallel-wrapper. Contract: rules/ONX514-parallel-wrapper.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.export_edits import argument_at
 
@@ -19,7 +15,7 @@ class ParallelWrapper(Rule):
     code = "ONX514"
     safety = Safety.UNSAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.wrapping == "parallel":
             yield Objection(
                 "the model is wrapped for several devices: TorchScript refuses it, and dynamo sees `*inputs` only",

@@ -1,14 +1,8 @@
 """ONX515 export-precision. Contract: rules/ONX515-export-precision.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 
@@ -17,7 +11,7 @@ class ExportPrecision(Rule):
 
     code = "ONX515"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.api == "torch.export.export":
             return
         bfloat = call.precision == "bfloat16" or call.autocast == "bfloat16"

@@ -1,14 +1,8 @@
 """ONX516 dynamic-shapes-structure. Contract: rules/ONX516-dynamic-shapes-structure.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 REFUSED = {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
@@ -19,7 +13,7 @@ class DynamicShapesStructure(Rule):
 
     code = "ONX516"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         at = argument_at(node, call, "dynamic_shapes")
         if call.has_dynamic_shapes and call.dynamo is False:
             yield Objection(
@@ -37,7 +31,7 @@ class DynamicShapesStructure(Rule):
         yield from _sizes(node, call)
 
 
-def _axes(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+def _axes(node: Node, call: ExportCall) -> Objections:
     """`dynamic_axes` as the TorchScript exporter reads them."""
     at = argument_at(node, call, "dynamic_axes")
     if "input_names" not in call.arguments and call.axes and call.axes_known:
@@ -57,7 +51,7 @@ def _axes(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
             )
 
 
-def _inputs(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+def _inputs(node: Node, call: ExportCall) -> Objections:
     """As many entries as inputs, under the names of forward's parameters."""
     at = argument_at(node, call, "dynamic_shapes")
     if call.examples is None or call.keywords is None or call.variadic or call.required is None:
@@ -90,7 +84,7 @@ def _inputs(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
             )
 
 
-def _sizes(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+def _sizes(node: Node, call: ExportCall) -> Objections:
     """What is asked of single axes against the sizes of the example."""
     at = argument_at(node, call, "dynamic_shapes")
     first: dict[str, tuple[AskedDim, int]] = {}

@@ -1,14 +1,8 @@
 """ONX517 example-mismatch. Contract: rules/ONX517-example-mismatch.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 
@@ -17,7 +11,7 @@ class ExampleMismatch(Rule):
 
     code = "ONX517"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         span = argument_at(node, call, "args")
         if call.listed:
             yield Objection("`args` is a list, which is taken for one input", "write a tuple", at=span)

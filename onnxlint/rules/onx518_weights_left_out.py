@@ -1,14 +1,8 @@
 """ONX518 weights-left-out. Contract: rules/ONX518-weights-left-out.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
@@ -19,7 +13,7 @@ class WeightsLeftOut(Rule):
     code = "ONX518"
     safety = Safety.SAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.settings.get("export_params") is False:
             yield Objection(
                 "`export_params=False` leaves the weights out: the file does not run by itself",

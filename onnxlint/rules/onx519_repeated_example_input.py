@@ -1,14 +1,10 @@
 """ONX519 repeated-example-input. Contract: rules/ONX519-repeated-example-input.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, is_loaded, variables
 
 
@@ -18,7 +14,7 @@ class RepeatedExampleInput(Rule):
     code = "ONX519"
     safety = Safety.SAFE
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for example in call.examples or ():
             if example.again:
                 name = f"`{example.parameter}`" if example.parameter is not None else "an input"

@@ -1,15 +1,9 @@
 """ONX520 opset-too-low. Contract: rules/ONX520-opset-too-low.md."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import libcst as cst
-
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
 
 
@@ -18,7 +12,7 @@ class OpsetTooLow(Rule):
 
     code = "ONX520"
 
-    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+    def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if not call.too_new:
             return
         newest, *others = call.too_new

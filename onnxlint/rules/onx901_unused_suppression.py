@@ -1,7 +1,5 @@
 """ONX901 unused-suppression. Contract: rules/ONX901-unused-suppression.md."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from onnxlint.base.records import Edit, Fix, Safety

@@ -177,9 +177,8 @@ def test_the_example_of_contributing_is_a_package_with_a_contract(environment: E
     text = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
     block, _ = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
     head = (
-        "from collections.abc import Iterator\n\nimport libcst as cst\n\n"
         "from onnxlint.flow.state.observations import Call\n"
-        "from onnxlint.rules.engine.rule import Objection, Rule\n\n"
+        "from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule\n\n"
     )
     rule = head + textwrap.dedent(block).replace("ONX499", "ONXACME101")
     files = {"__init__.py": "", "rule.py": rule, "ONXACME101-some-name.md": contract_of("ONXACME101", name="some-name")}

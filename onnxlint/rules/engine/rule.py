@@ -40,7 +40,9 @@ class Objection:
     in_class: bool = False
 
 
-Handler = Callable[[Any, Any, Any], Iterator[Objection]]
+Node = cst.CSTNode
+Objections = Iterator[Objection]
+Handler = Callable[[Any, Any, Any], Objections]
 
 
 class Rule(cst.BatchableCSTVisitor):

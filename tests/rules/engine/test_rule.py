@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from onnxlint.base.records import Finding, Fix, Safety
 from onnxlint.config.settings import Settings
 from onnxlint.flow.state.observations import Branch, Call, ClockRead
 from onnxlint.rules.engine import registry
-from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine import rule as rule_module
+from onnxlint.rules.engine.rule import Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.run.pipeline import run_check
 
@@ -40,13 +40,7 @@ def classes(*codes: str) -> list[type[Rule]]:
     """The classes in some Python."""
     rules: list[type[Rule]] = []
     for code in codes:
-        names: dict[str, Any] = {
-            "Rule": Rule,
-            "cst": cst,
-            "Call": Call,
-            "Iterator": Iterator,
-            "Objection": Objection,
-        }
+        names: dict[str, Any] = {**vars(rule_module), "Call": Call}
         exec(code, names)
         rules.append(names["SomeName"])
     return rules
@@ -97,7 +91,7 @@ def test_a_handler_is_given_the_node_that_was_observed(tmp_path: Path, monkeypat
     class Calls(Rule):
         code = "ONX499"
 
-        def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
+        def on_call(self, node: cst.CSTNode, call: Call) -> Objections:
             nodes.append(node)
             yield Objection("m", "a")
 
@@ -111,10 +105,10 @@ def test_a_method_for_calls_gets_each_kind_of_call_but_those_of_other_methods(
     class Calls(Rule):
         code = "ONX499"
 
-        def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
+        def on_call(self, node: cst.CSTNode, call: Call) -> Objections:
             yield Objection(f"call of {call.op}", "a")
 
-        def on_clock_read(self, node: cst.CSTNode, read: ClockRead) -> Iterator[Objection]:
+        def on_clock_read(self, node: cst.CSTNode, read: ClockRead) -> Objections:
             yield Objection(f"read of {read.op}", "a")
 
     body = "y = torch.std(x) + time.time()  # a function\n        y = y + torch.rand_like(x)"
@@ -147,7 +141,7 @@ def fix(self: Rule, site: Site) -> Fix | None:
     return None
 
 
-def on_branch(self: Rule, node: cst.CSTNode, seen: Branch) -> Iterator[Objection]:
+def on_branch(self: Rule, node: cst.CSTNode, seen: Branch) -> Objections:
     yield from ()
 
 
@@ -155,7 +149,7 @@ def visit_nothing(self: Rule, node: cst.CSTNode) -> None:
     pass
 
 
-def on_anything(self: Rule, node: cst.CSTNode, seen: int) -> Iterator[Objection]:
+def on_anything(self: Rule, node: cst.CSTNode, seen: int) -> Objections:
     yield from ()
 
 
