@@ -77,8 +77,7 @@ def _of_input(site: Site, call: cst.Call) -> str | None:
 def _batch_first(site: Site) -> bool:
     """Whether no recurrent layer of the class has its batch on another axis than the first."""
     site = site.in_class()
-    head = site.tree.innermost_head(site.start)
-    cls = site.holder(head, cst.ClassDef) if head is not None else None
+    cls = next((n for n in site.tree.holding(site.start) if isinstance(n, cst.ClassDef)), None)
     return cls is None or site.tree.once(_layers_batch_first, cls)
 
 

@@ -73,7 +73,7 @@ def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
     if at + 1 < len(block.body):
         following = block.body[at + 1]
         between = [*getattr(following, "leading_lines", ()), *getattr(function.body, "footer", ())]
-        end = site.whole(following)[0][0]
+        end = site.tree.whole(following)[0][0]
     else:
         between = [*function.leading_lines]
         start, end = site.tree.range(block.body[at - 1])[1][0] + 1, end + 1

@@ -48,7 +48,7 @@ class DynamicAxesMismatch(Rule):
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: which name or axis was meant is a guess, though a near one."""
-        for node in reversed(list(site.tree.holding(site.start))):
+        for node in reversed(site.tree.holding(site.start)):
             if isinstance(node, cst.DictElement) and isinstance(node.value, cst.Dict):
                 whole = site.parent(node)
                 if isinstance(node.key, cst.SimpleString) and isinstance(whole, cst.Dict):

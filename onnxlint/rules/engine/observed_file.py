@@ -5,21 +5,20 @@ Each statement is parsed by itself, once: of a compound one its header, with a `
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import BaseMetadataProvider, MetadataWrapper
 
 from onnxlint.base.records import Diagnostic, Span, described
 from onnxlint.flow.state.observations import Observation
-from onnxlint.rules.engine.cst_tree import Place, Tree
+from onnxlint.rules.engine.cst_tree import BLOCKS, Place, Tree, children, walk
 from onnxlint.rules.engine.site import variables
-from onnxlint.rules.engine.source_page import Page, parsed
+from onnxlint.rules.engine.source_page import Page
 
 T = TypeVar("T")
 
@@ -35,57 +34,24 @@ _WORD = re.compile(r"\s*(\w*)")
 _ABOVE = {"elif": "if 1: pass", "else": "if 1: pass", "except": "try: pass", "finally": "try: pass"}
 
 
-_KINDS: dict[type[ast.expr], type[cst.CSTNode]] = {
-    ast.Attribute: cst.Attribute,
-    ast.Subscript: cst.Subscript,
-    ast.Call: cst.Call,
-    ast.Compare: cst.Comparison,
-    ast.BinOp: cst.BinaryOperation,
-    ast.UnaryOp: cst.UnaryOperation,
-    ast.IfExp: cst.IfExp,
-    ast.BoolOp: cst.BooleanOperation,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One statement; `nodes` are those of its header, outermost first, and `observed` what was seen at them.
 
-    `places` are the expressions of `ast` by place. Where libcst does not read the statement there is no tree: each
-    expression in it is parsed by itself.
+    Where libcst does not read the statement there is no tree: each expression in it is parsed by itself.
     """
 
     tree: Tree | None
     nodes: Sequence[cst.CSTNode] = ()
-    places: Mapping[tuple[Place, Place], ast.expr] = field(default_factory=dict)  # line from 1, offset from 0 in bytes
-    offset: Callable[[Place], Place] = lambda place: place  # the same of a column from 1 in characters
     observed: dict[cst.CSTNode, list[Observation]] = field(default_factory=dict)
 
     def node(self, page: Page, span: Span) -> cst.CSTNode:
         """The innermost expression at a place, or the statement itself, which may go on behind its header."""
         if self.tree is None:
             return _alone(page.between(span))
-        place = (span.line, span.column), (span.end_line, span.end_column)
-        # Places are dear in libcst: of the expressions of one kind take the one that is as many-th as in `ast`.
-        start, end = map(self.offset, place)
-        kind = type(self.places.get((start, end)))
-        alike = [other for other, expression in self.places.items() if type(expression) is kind]
-        nodes = self._of_kind(kind)
-        if nodes and len(alike) == len(nodes):
-            return nodes[sum(first < start or (first == start and last > end) for first, last in alike)]
-        at = self.tree.at(*place)
+        at = self.tree.at((span.line, span.column), (span.end_line, span.end_column))
         inner = [node for node in at if isinstance(node, cst.BaseExpression)] or at
         return inner[-1] if inner else self.nodes[0]
-
-    def _of_kind(self, kind: type) -> list[cst.CSTNode]:
-        """The nodes for which `ast` has nodes of a kind, in source order; none of a kind that is not so simple."""
-        if kind is ast.Name:
-            return [*variables(self.nodes[0])]
-        nodes: list[Any] = [node for node in self.nodes if type(node) is _KINDS.get(kind)]
-        if kind is ast.BoolOp:  # which has all of `a and b and c`
-            lefts = [n.left for n in nodes if type(getattr(n.left, "operator", None)) is type(n.operator)]
-            return [node for node in nodes if node.lpar or all(node is not left for left in lefts)]
-        return nodes
 
 
 def _no_cache(
@@ -138,7 +104,7 @@ class ObservedFile:
             line = observation.statement or observation.span.line
             try:
                 piece = pieces.get(line) or _piece(page, line)
-            except (SyntaxError, cst.ParserSyntaxError, ValueError, RecursionError):
+            except (cst.ParserSyntaxError, ValueError, RecursionError):
                 piece = Piece(None)
             except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
                 message = f"internal error before the rules: {described(error)}"
@@ -182,9 +148,8 @@ class ObservedFile:
 
 
 def _piece(page: Page, line: int) -> Piece:
-    """The statement that begins in a line. Raises SyntaxError, ParserSyntaxError, ValueError or RecursionError."""
+    """The statement that begins in a line. Raises ParserSyntaxError, ValueError or RecursionError."""
     text, opens = _logical_line(page.text, page.lines.start(line))
-    last = line + text.count("\n") - 1
     word = _WORD.match(text)
     assert word is not None  # it matches any text
     indent, keyword = text[: word.start(1)], word[1]
@@ -197,22 +162,14 @@ def _piece(page: Page, line: int) -> Piece:
     if keyword == "try":
         text += "finally: pass\n"
     first = line - above.count("\n")
-    module = parsed("\n" * (first - 1) + above + text)
-    width = len(indent.encode())
 
-    def column(at: int, byte: int) -> int:
-        return page.column(at, byte + width if at == line else byte)
+    def place(row: int, column: int) -> Place:
+        at = row + first - 1
+        return at, column + len(indent) if at == line else column
 
-    def offset(place: Place) -> Place:
-        return place[0], page.byte(*place) - (width if place[0] == line else 0)
-
-    tree = Tree(above + text, module.body, column, first)
-    places = {
-        ((n.lineno, n.col_offset), (n.end_lineno or 0, n.end_col_offset or 0)): n
-        for n in ast.walk(module)
-        if isinstance(n, ast.expr)
-    }
-    return Piece(tree, tree.headers(line, last), places, offset)
+    tree = Tree(above + text, place)
+    top: cst.CSTNode = children(tree.module.body[-1])[-1] if above else tree.module
+    return Piece(tree, [n for n in walk(top) if not isinstance(n, (*BLOCKS, cst.SimpleStatementLine))])
 
 
 def _alone(text: str) -> cst.CSTNode:

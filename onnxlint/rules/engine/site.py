@@ -220,21 +220,13 @@ class Site:
         """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`."""
         if len(self.block(statement)) == 1:
             return self.replace(statement, "pass")
-        start, end = self.whole(statement)
+        start, end = self.tree.whole(statement)
         lines, text = self.page.lines, self.page.text
         first, after = lines.start(start[0]), lines.start(end[0] + 1)
         rest = text[lines.offset(end) : after].strip()
         if text[first : lines.offset(start)].strip() or (rest and not rest.startswith("#")):
             return self.replace(statement, "pass")
         return self.splice(lines.place(first), lines.place(after), "")
-
-    def whole(self, statement: cst.CSTNode) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The places of a statement, of a decorated one from its first decorator."""
-        start, end = self.tree.range(statement)
-        for decorator in getattr(statement, "decorators", ())[:1]:
-            line, column = self.tree.range(decorator.decorator)[0]
-            start = line, column - 1
-        return start, end
 
     def fix(self, title: str, safety: Safety, *changes: Edit) -> Fix:
         """A fix made of these changes, in source order; what they write of `torch` is imported where it is not."""

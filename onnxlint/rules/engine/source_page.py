@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import bisect
-import copy
 import re
 import warnings
-from collections.abc import Callable
 from functools import cached_property
 
 import libcst as cst
@@ -48,7 +46,7 @@ class Page:
 
     @cached_property
     def _whole(self) -> Region:
-        return Region(1, len(self.lines), parsed(self.text), self.text, self.column)
+        return Region(1, len(self.lines), parsed(self.text), self.text)
 
     @cached_property
     def _heads(self) -> list[int]:
@@ -66,7 +64,7 @@ class Page:
             tree = parsed(self.text[head:end])
         except SyntaxError:
             return None  # the margin lies within a string, say
-        return Region(first, last, tree, self.text[head:end], self.column)
+        return Region(first, last, tree, self.text[head:end])
 
     @cached_property
     def import_of_torch(self) -> Edit:
@@ -94,17 +92,6 @@ class Page:
             return start + byte
         row = self.text[start : self.lines.start(line + 1)]
         return start + len(row.encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace"))
-
-    def column(self, line: int, byte: int) -> int:
-        """The column, from 1 and in characters, of an `ast` position."""
-        return self.offset(line, byte) - self.lines.start(line) + 1
-
-    def byte(self, line: int, column: int) -> int:
-        """The offset in bytes of a place in its line: what `column` makes a column of."""
-        start = self.lines.start(line)
-        return (
-            column - 1 if self._ascii else len(self.text[start : start + column - 1].encode("utf-8", "surrogatepass"))
-        )
 
     def range(self, node: ast.AST) -> tuple[int, int]:
         """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
@@ -147,52 +134,48 @@ class Page:
 class Region:
     """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above."""
 
-    def __init__(self, first: int, last: int, tree: ast.Module, text: str, column: Callable[[int, int], int]) -> None:
+    def __init__(self, first: int, last: int, tree: ast.Module, text: str) -> None:
         self.first = first
         self.last = last
         self.tree = tree
         self._text = text
-        self._column = column
         self._functions: dict[ast.stmt, Tree] = {}
         ast.increment_lineno(tree, first - 1)
 
     @cached_property
     def cst(self) -> Tree:
         """The same piece as a libcst tree. Raises libcst.ParserSyntaxError where libcst does not read it."""
-        return Tree(self._text, self.tree.body, self._column, self.first)
+        return Tree(self._text, lambda line, column: (line + self.first - 1, column))
 
     def around(self, line: int) -> Tree:
         """The function or method that a line is of, in the heads of its classes; else all. Raises as `cst` does."""
         body, end = self.tree.body, self.last
-        classes: list[ast.ClassDef] = []
+        heads: list[int] = []  # the lines of the classes' heads
         while True:
             at = next((at for at, node in enumerate(body) if first_line(node) <= line <= (node.end_lineno or 0)), None)
             if at is None:
                 return self.cst
             node = body[at]
             end = first_line(body[at + 1]) - 1 if at + 1 < len(body) else end
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and classes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and heads:
                 break
             if not isinstance(node, ast.ClassDef):
                 return self.cst
-            classes.append(node)
             body = node.body
+            heads += range(first_line(node), first_line(body[0]))
         if node not in self._functions:
-            text = self._rows(first_line(node), end)
-            statement: ast.stmt = node
-            for outer in reversed(classes):
-                text = self._rows(first_line(outer), first_line(outer.body[0]) - 1) + text
-                statement, inner = copy.copy(outer), statement
-                statement.body = [inner]
-            self._functions[node] = Tree(text, [statement], self._column, self.first)
+            rows = [*heads, *range(first_line(node), end + 1)]
+            text = "".join(self._row(row) for row in rows)
+            rows.append(end + 1)
+            self._functions[node] = Tree(text, lambda line, column: (rows[line - 1], column))
         return self._functions[node]
 
     @cached_property
     def _lines(self) -> Lines:
         return Lines(self._text)
 
-    def _rows(self, first: int, last: int) -> str:
-        return self._text[self._lines.start(first - self.first + 1) : self._lines.start(last - self.first + 2)]
+    def _row(self, number: int) -> str:
+        return self._text[self._lines.start(number - self.first + 1) : self._lines.start(number - self.first + 2)]
 
 
 def first_line(statement: ast.stmt) -> int:
