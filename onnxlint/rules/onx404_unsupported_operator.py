@@ -16,7 +16,7 @@ from onnxlint.rules.engine.site import (
     literal,
     positional,
 )
-from onnxlint.rules.helpers.exporter_names import named
+from onnxlint.rules.helpers.export_edits import named
 
 _TITLE = "sort, and take the middle"
 

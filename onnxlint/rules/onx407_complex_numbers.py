@@ -2,7 +2,7 @@
 
 from onnxlint.flow.state.observations import ComplexCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.helpers.exporter_names import named
+from onnxlint.rules.helpers.export_edits import named
 
 
 class ComplexNumbers(Rule):

@@ -3,7 +3,7 @@
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Call
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.helpers.exporter_names import named
+from onnxlint.rules.helpers.export_edits import named
 
 _RESULTS = {
     Outcome.WRONG_VALUES: "something that computes other values",

@@ -3,7 +3,7 @@
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import TransformCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.helpers.exporter_names import named
+from onnxlint.rules.helpers.export_edits import named
 
 
 class FunctionTransform(Rule):

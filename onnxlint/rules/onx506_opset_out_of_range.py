@@ -1,5 +1,7 @@
 """ONX506 opset-out-of-range. Contract: rules/ONX506-opset-out-of-range.md."""
 
+from functools import partial
+
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -20,26 +22,22 @@ class OpsetOutOfRange(Rule):
         opset, span = call.opset, argument_at(node, call, "opset_version")
         if opset is None:
             return
+        about = f"the exporter of line {call.statement}"
+        unloadable = partial(Objection, at=span, effects={"dynamo": Outcome.RUNTIME_ERROR}, about=about)
         if call.dynamo and opset < DYNAMO.start:
             stays = opset < CONVERTED.start
-            yield Objection(
+            yield unloadable(
                 f"the dynamo exporter writes opset 18 and cannot convert it to {opset}: the file keeps opset 18, which"
                 f" a runtime for opset {opset} does not load"
                 if stays
                 else f"the dynamo exporter writes opset 18 and converts it to {opset} afterwards, which fails for many"
                 " operators: the file keeps opset 18, or holds nodes that its opset does not know",
                 "ask for opset 18 or later, or for the TorchScript exporter with `dynamo=False`",
-                at=span,
-                effects={"dynamo": Outcome.RUNTIME_ERROR},
-                about=f"the exporter of line {call.statement}",
             )
         elif call.dynamo and opset >= DYNAMO.stop:
-            yield Objection(
+            yield unloadable(
                 f"no released ONNX Runtime loads opset {opset}",
                 "leave `opset_version` out, or ask for one from 18 to 26",
-                at=span,
-                effects={"dynamo": Outcome.RUNTIME_ERROR},
-                about=f"the exporter of line {call.statement}",
             )
         elif call.dynamo is False and opset >= TORCHSCRIPT.stop:
             yield Objection(

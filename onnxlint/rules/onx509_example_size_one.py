@@ -3,10 +3,10 @@
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
-from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
+from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, elements, literal, positional
-from onnxlint.rules.helpers.export_edits import constant
+from onnxlint.rules.helpers.export_edits import constant, example_of
 
 _MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 
@@ -24,7 +24,7 @@ class ExampleSizeOne(Rule):
         for dim in call.asked:
             if dim.kind not in (("Dim", "AUTO", "DYNAMIC") if program else ("Dim",)):
                 continue
-            example = _fed(call, dim)
+            example = example_of(call, dim)
             if example is None or example.sizes is None or not -len(example.sizes) <= dim.axis < len(example.sizes):
                 continue
             if example.sizes[dim.axis] == 1:
@@ -52,11 +52,3 @@ class ExampleSizeOne(Rule):
         if literal(first) != 1:
             return None
         return site.fix("give the example two rows", Safety.UNSAFE, site.replace(first, cst.Integer("2")))
-
-
-def _fed(call: ExportCall, dim: AskedDim) -> Example | None:
-    """The example input that a dim speaks of."""
-    examples = call.examples or ()
-    if isinstance(dim.input, int):
-        return examples[dim.input] if dim.input < len(examples) else None
-    return next((e for e in examples if e.parameter == dim.input), None)

@@ -1,9 +1,11 @@
 """ONX516 dynamic-shapes-structure. Contract: rules/ONX516-dynamic-shapes-structure.md."""
 
+from functools import partial
+
 from onnxlint.base.records import Outcome, Severity
-from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
+from onnxlint.flow.state.observations import AskedDim, ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.helpers.export_edits import argument_at
+from onnxlint.rules.helpers.export_edits import argument_at, example_of
 
 REFUSED = {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
 
@@ -53,62 +55,48 @@ def _axes(node: Node, call: ExportCall) -> Objections:
 
 def _inputs(node: Node, call: ExportCall) -> Objections:
     """As many entries as inputs, under the names of forward's parameters."""
-    at = argument_at(node, call, "dynamic_shapes")
+    refusal = partial(Objection, at=argument_at(node, call, "dynamic_shapes"), effects=REFUSED)
     if call.examples is None or call.keywords is None or call.variadic or call.required is None:
         return
     fed = len(call.examples) + len(call.keywords)
     if call.shapes_form == "tuple" and call.shapes_size != fed:
-        yield Objection(
+        yield refusal(
             f"`dynamic_shapes` has {call.shapes_size} entries for {fed} inputs",
             "give one entry per input, None for an input without dynamic axes",
-            at=at,
-            effects=REFUSED,
         )
     if call.shapes_form == "dict" and call.parameters is not None:
         names = [e.parameter for e in call.examples if e.parameter is not None] + list(call.keywords)
         missing = [n for n in names if n not in call.shapes_keys]
         surplus = [n for n in call.shapes_keys if n in call.parameters and n not in names]
         if missing and all(n in call.parameters for n in call.shapes_keys):
-            yield Objection(
+            yield refusal(
                 f"`dynamic_shapes` lacks {_list(missing)}: torch.export wants an entry for every input",
                 f'add `"{missing[0]}": None`',
-                at=at,
-                effects=REFUSED,
             )
         if surplus:
-            yield Objection(
+            yield refusal(
                 f"`dynamic_shapes` names {_list(surplus)}, which the example does not give",
                 "give it in the example, or leave it out of `dynamic_shapes`",
-                at=at,
-                effects=REFUSED,
             )
 
 
 def _sizes(node: Node, call: ExportCall) -> Objections:
     """What is asked of single axes against the sizes of the example."""
-    at = argument_at(node, call, "dynamic_shapes")
+    refusal = partial(Objection, at=argument_at(node, call, "dynamic_shapes"), effects=REFUSED)
     first: dict[str, tuple[AskedDim, int]] = {}
     for dim in call.asked:
         where = f"axis {dim.axis} of `{dim.input}`"
-        example = _fed(call, dim)
+        example = example_of(call, dim)
         rank = len(example.sizes) if example is not None and example.sizes is not None else None
         if rank is not None and not -rank <= dim.axis < rank:
-            yield Objection(
-                f"{where} does not exist: the example has {rank} axes", "count axes from 0", at=at, effects=REFUSED
-            )
+            yield refusal(f"{where} does not exist: the example has {rank} axes", "count axes from 0")
             continue
         if dim.kind == "name" and call.api == "torch.export.export":
-            yield Objection(
-                f"`torch.export.export` takes no string for {where}",
-                f'write `Dim("{dim.label}")`',
-                at=at,
-                effects=REFUSED,
-            )
+            yield refusal(f"`torch.export.export` takes no string for {where}", f'write `Dim("{dim.label}")`')
         elif dim.kind == "name" and dim.axis < 0:
-            yield Objection(
+            yield refusal(
                 f"a string for {where}, counted from the end, is passed over without a word: the axis stays fixed",
                 "count from 0",
-                at=at,
                 effects={"dynamo": Outcome.SHAPE_ERROR},
             )
         size = example.sizes[dim.axis] if example is not None and example.sizes is not None else None
@@ -116,29 +104,18 @@ def _sizes(node: Node, call: ExportCall) -> Objections:
             continue
         low, high = dim.low, dim.high
         if (low is not None and size < low) or (high is not None and size > high):
-            yield Objection(
+            yield refusal(
                 f"{where} is {size} in the example, outside of the range of its `Dim`",
                 "choose an example inside of the range",
-                at=at,
-                effects=REFUSED,
             )
         before = first.setdefault(dim.label, (dim, size))
         if before[1] != size:
-            yield Objection(
+            yield refusal(
                 f"{where} shares one `Dim` with axis {before[0].axis} of `{before[0].input}`, but they are {size} and"
                 f" {before[1]} in the example",
                 "make a `Dim` for each, or an example in which they are equal",
-                at=at,
                 severity=Severity.ERROR,
-                effects=REFUSED,
             )
-
-
-def _fed(call: ExportCall, dim: AskedDim) -> Example | None:
-    examples = call.examples or ()
-    if isinstance(dim.input, int):
-        return examples[dim.input] if dim.input < len(examples) else None
-    return next((e for e in examples if e.parameter == dim.input), None)
 
 
 def _list(names: list[str]) -> str:

@@ -95,7 +95,7 @@ def _around(page: Page, region: Region, edit: Edit) -> _Piece:
         low, high = block[held], block[through]
         indent = page.line(low.lineno)[: low.col_offset]
         above = page.line(first_line(low) - 1)
-        if not (indent.strip() or above.endswith("\\") or page.text.startswith("elif", page.range(low)[0])):
+        if not (indent.strip() or above.endswith("\\") or page.line(low.lineno).startswith("elif", low.col_offset)):
             part = through - held + 1 < len(block)
             best = _Piece(min(first, first_line(low)), max(last, high.end_lineno or 0), indent, part)
         if held != through or not first_line(low) <= first <= last <= (low.end_lineno or 0):

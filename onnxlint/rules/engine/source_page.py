@@ -31,7 +31,6 @@ class Page:
         self.text = text
         self.lines = Lines(text)
         self.parsed = 0  # characters that were parsed to see whether fixes fit
-        self._ascii = text.isascii()
         self.sound: set[Edit] = set()  # edits that the file is known to parse after
         self._regions: dict[int, Region] = {}  # by the head they begin with
 
@@ -46,7 +45,7 @@ class Page:
 
     @cached_property
     def _whole(self) -> Region:
-        return Region(1, len(self.lines), parsed(self.text), self.text)
+        return Region(1, len(self.lines), parsed(self.text), self)
 
     @cached_property
     def _heads(self) -> list[int]:
@@ -64,7 +63,7 @@ class Page:
             tree = parsed(self.text[head:end])
         except SyntaxError:
             return None  # the margin lies within a string, say
-        return Region(first, last, tree, self.text[head:end])
+        return Region(first, last, tree, self)
 
     @cached_property
     def import_of_torch(self) -> Edit:
@@ -85,22 +84,6 @@ class Page:
         self.sound.add(edit)
         return edit
 
-    def offset(self, line: int, byte: int) -> int:
-        """The offset in the text of an `ast` position (line from 1, UTF-8 byte from 0)."""
-        start = self.lines.start(line)
-        if self._ascii:
-            return start + byte
-        row = self.text[start : self.lines.start(line + 1)]
-        return start + len(row.encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace"))
-
-    def range(self, node: ast.AST) -> tuple[int, int]:
-        """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
-        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
-        decorators = getattr(node, "decorator_list", ())
-        if decorators:
-            line, column = decorators[0].lineno, decorators[0].col_offset - 1
-        return self.offset(line, column), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-
     def between(self, span: Span) -> str:
         """The text of a span."""
         start, end = (span.line, span.column), (span.end_line, span.end_column)
@@ -108,7 +91,11 @@ class Page:
 
     def line(self, number: int) -> str:
         """A line without its end; an empty one where there is none of that number."""
-        return self.text[self.lines.start(number) : self.lines.start(number + 1)].rstrip("\r\n") if number > 0 else ""
+        return self.rows(number, number).rstrip("\r\n") if number > 0 else ""
+
+    def rows(self, first: int, last: int) -> str:
+        """Some lines, each with its end."""
+        return self.text[self.lines.start(first) : self.lines.start(last + 1)]
 
     @cached_property
     def imports(self) -> dict[str, str]:
@@ -134,18 +121,18 @@ class Page:
 class Region:
     """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above."""
 
-    def __init__(self, first: int, last: int, tree: ast.Module, text: str) -> None:
+    def __init__(self, first: int, last: int, tree: ast.Module, page: Page) -> None:
         self.first = first
         self.last = last
         self.tree = tree
-        self._text = text
+        self._page = page
         self._functions: dict[ast.stmt, Tree] = {}
         ast.increment_lineno(tree, first - 1)
 
     @cached_property
     def cst(self) -> Tree:
         """The same piece as a libcst tree. Raises libcst.ParserSyntaxError where libcst does not read it."""
-        return Tree(self._text, lambda line, column: (line + self.first - 1, column))
+        return Tree(self._page.rows(self.first, self.last), lambda line, column: (line + self.first - 1, column))
 
     def around(self, line: int) -> Tree:
         """The function or method that a line is of, in the heads of its classes; else all. Raises as `cst` does."""
@@ -165,17 +152,10 @@ class Region:
             heads += range(first_line(node), first_line(body[0]))
         if node not in self._functions:
             rows = [*heads, *range(first_line(node), end + 1)]
-            text = "".join(self._row(row) for row in rows)
+            text = "".join(self._page.rows(row, row) for row in rows)
             rows.append(end + 1)
             self._functions[node] = Tree(text, lambda line, column: (rows[line - 1], column))
         return self._functions[node]
-
-    @cached_property
-    def _lines(self) -> Lines:
-        return Lines(self._text)
-
-    def _row(self, number: int) -> str:
-        return self._text[self._lines.start(number - self.first + 1) : self._lines.start(number - self.first + 2)]
 
 
 def first_line(statement: ast.stmt) -> int:

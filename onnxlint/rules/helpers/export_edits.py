@@ -1,16 +1,32 @@
-"""What the fixes of export calls share: the call around a finding, its names, and its arguments left out."""
+"""What rules of export calls share: the call around a finding, its arguments and names, and those of the exporters."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import ExportCall
+from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
 from onnxlint.rules.engine.site import Site, call_name
 from onnxlint.rules.helpers.call_edits import drop_argument
 
 _EXPORT = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
 _PROGRAM = ("mod", "args", "kwargs")
+_EXPORTERS = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
+
+
+def named(exporters: Iterable[str]) -> str:
+    """`the TorchScript exporter and the dynamo exporter`."""
+    return " and ".join(_EXPORTERS[exporter] for exporter in exporters)
+
+
+def example_of(call: ExportCall, dim: AskedDim) -> Example | None:
+    """The example input that a dim speaks of."""
+    examples = call.examples or ()
+    if isinstance(dim.input, int):
+        return examples[dim.input] if dim.input < len(examples) else None
+    return next((e for e in examples if e.parameter == dim.input), None)
 
 
 def argument_at(node: cst.CSTNode, call: ExportCall, name: str) -> cst.CSTNode | None:
