@@ -12,10 +12,11 @@ def codes(body: str) -> list[str]:
     """The rules that object to a forward of this body."""
     head = (
         "class M(nn.Module):\n    export = False\n\n    def __init__(self):\n        super().__init__()\n"
-        "        self.register_buffer('b', torch.zeros(4))\n        self.grid = torch.zeros(4)\n        self.n = 0\n\n"
+        "        self.register_buffer('b', torch.zeros(4))\n        self.grid = torch.zeros(4)\n"
+        "        self.n, self.seen = 0, []\n\n"
         "    def forward(self, x, i: Tensor, y: Tensor):\n"
     )
-    tail = "\n    def other(self):\n        return self.grid, self.n, self.b, self.training\n"
+    tail = "\n    def other(self):\n        return self.grid, self.n, self.b, self.training, self.seen[0]\n"
     return sorted(code for code, _, _ in findings_of(head + textwrap.indent(textwrap.dedent(body), " " * 8) + tail))
 
 
@@ -29,7 +30,12 @@ def test_a_write_that_a_second_run_repeats_is_no_state(write: str) -> None:
 
 @pytest.mark.parametrize("write", ["self.b = self.b.to(x) + 1", "self.b |= x", "self.n += 1"])
 def test_a_write_that_a_second_run_changes_is_state(write: str) -> None:
-    assert codes(f"{write}\nreturn x + self.b") == ["ONX304"]
+    assert codes(f"{write}\nreturn x + self.b * self.n") == ["ONX304"]
+
+
+@pytest.mark.parametrize("write", ["self.n += 1", "self.seen.append(x)"])
+def test_what_no_forward_reads_is_counted_for_python_alone(write: str) -> None:
+    assert codes(f"{write}\nreturn x + self.b") == []
 
 
 def test_a_write_through_a_view_whose_base_is_not_read_again_is_used() -> None:

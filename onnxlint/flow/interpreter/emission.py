@@ -429,6 +429,8 @@ class Emitter(Located, Engine):
         if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
             return  # made anew before anything reads it
         read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
+        if kind == "counter":
+            read = read and self.reads.read_by_forward(owner.object.cls, name, frame.unit)
         sure = kind != "cache" or any(
             d.sure for d in ((v.dims or ()) if isinstance(v, dom.Tensor) else (v,)) if isinstance(d, dom.Dim)
         )

@@ -44,7 +44,9 @@ def stored(frame: Running, container: ast.expr, item: Value) -> None:
             made_anew = any(
                 re.search(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]", t) for t in texts.values()
             )
-            if not made_anew and any(_is_read(t, name) for t in texts.values()):
+            read = any(_is_read(t, name) for t in texts.values())
+            of = owner.object.cls, container.attr, frame.unit
+            if not made_anew and read and engine.reads.read_by_forward(*of):
                 engine.emit(observations.StateWrite, container, None, name=container.attr, kind="container")
 
 

@@ -11,6 +11,7 @@ _READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
 _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
 _MENTIONED = re.compile(r"self\.(\w++)")
 _WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
+_USED = re.compile(r"self\.(\w++)(?![^\S\n]*(?:[-+*/|&]|//)?=(?!=)|\.(?:append|extend|add|update)\()")
 # The targets of `self.a, self.b = …`.
 _TARGETS = re.compile(r"^[^\S\n]*\(?(?:[\w.]+[^\S\n]*,[^\S\n]*)+[\w.]*\)?[^\S\n]*=(?!=)", re.MULTILINE)
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
@@ -24,7 +25,7 @@ class Attributes:
     def __init__(self) -> None:
         self._of_method: dict[Hashable, dict[str, int]] = {}
         self._of_class: dict[ClassInfo, frozenset[str]] = {}
-        self._by_forward: dict[ClassInfo, frozenset[str]] = {}
+        self._by_forward: dict[ClassInfo, list[str]] = {}
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:
         """The first line of a method that reads an attribute; None where none does."""
@@ -39,6 +40,13 @@ class Attributes:
     def read_elsewhere(self, cls: ClassInfo, name: str) -> bool:
         """True when a method that does not set the object up reads the attribute, here or in a base."""
         return any(name in self._reads_of(c) for c in cls.mro())
+
+    def read_by_forward(self, cls: ClassInfo, name: str, running: FunctionUnit | None) -> bool:
+        """True where what runs, forward or a method that it mentions does more than count the attribute up or fill it;
+        or where there is no forward."""
+        texts = self._of_forward(cls)
+        own = [running.text] if running is not None else []
+        return not texts or any(name in _USED.findall(text) for text in (*texts, *own))
 
     def read_on_the_way(self, way: Sequence[tuple[FunctionUnit, int]], cls: ClassInfo, name: str) -> bool:
         """True where a function reads the attribute down to its line, or calls a method of the class there that may.
@@ -58,17 +66,20 @@ class Attributes:
 
     def written_by_forward(self, cls: ClassInfo) -> frozenset[str]:
         """The attributes that forward assigns, or a method that it mentions, or one that such a method mentions."""
-        known = self._by_forward.get(cls)
-        if known is None:
+        return frozenset(n for text in self._of_forward(cls) for n in _WRITTEN.findall(text))
+
+    def _of_forward(self, cls: ClassInfo) -> Sequence[str]:
+        """The texts of forward, of the methods that it mentions, and of those that these mention."""
+        texts = self._by_forward.get(cls)
+        if texts is None:
             methods = {name: unit for c in reversed(cls.mro()) for name, unit in c.methods.items()}
-            names, texts = ["forward"], []
+            names, texts = ["forward"], self._by_forward.setdefault(cls, [])
             while names:
                 unit = methods.pop(names.pop(), None)
                 if unit is not None:
                     texts.append(unit.text)
                     names += _MENTIONED.findall(unit.text)
-            known = self._by_forward[cls] = frozenset(n for text in texts for n in _WRITTEN.findall(text))
-        return known
+        return texts
 
     def _readers(self, cls: ClassInfo, name: str) -> set[str]:
         """The methods in which the attribute is read, and those that mention one of these."""
