@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.interpreter.emission import Emitter
+from onnxlint.flow.interpreter.unregistered import left_out_rightly
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.python.call_arguments import STARRED
@@ -261,7 +262,7 @@ class Objects(Emitter):
             place = self.attribute_places.get((id(obj), name))
             if place is None or all(any(m is r or m == r for r in registered) for m in modules):
                 continue
-            if "add_module" in obj.cls.text:
+            if "add_module" in obj.cls.text or left_out_rightly(obj.cls.text, name, modules):
                 continue
             self.emit(
                 observations.HiddenModules, place, always=True, container="dict" if isinstance(v, dom.Dict) else "list"
