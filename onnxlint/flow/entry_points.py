@@ -34,6 +34,7 @@ from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.modules import Project
 
+_LISTED = re.compile(r"[\"']\s*:\s*([A-Z]\w*)\s*[,}]")  # in a dict of classes, from which settings choose parts
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
 
@@ -206,6 +207,7 @@ def _forwards(
     built = part.built | part.foreign
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
     parts = {inner for c in traced for inner in _constructor_parts(c)}
+    listed = {name for info in part.modules for name in _LISTED.findall(info.source.text)}
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
@@ -219,7 +221,11 @@ def _forwards(
             yield _autograd(engine, c, unit) if _is_autograd(c) else _forward(engine, c)
 
     for apart in (False, True):  # what is inside first, so that it need not run again
-        yield from (_forward(engine, c, c not in parts) for c in roots if (names[c] in part.outside) is apart)
+        yield from (
+            _forward(engine, c, c not in parts and c.name not in listed)
+            for c in roots
+            if (names[c] in part.outside) is apart
+        )
         rest = [c for c in (*traced, *autograd) if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
 

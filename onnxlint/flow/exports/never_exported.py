@@ -9,9 +9,13 @@ from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
-_RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*)?))", re.MULTILINE)
+_RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*){,9}))", re.MULTILINE)
 _LOSS = re.compile(
     r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*\w*(?:[lL]oss|[lL]osses|cross_entropy)\b(?!\s*=))"
+)
+# A loss among statistics of the training: `{"accuracy": ..., "loss": loss}`, but no outputs.
+_LOSS_AMONG = re.compile(
+    r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
 _NAMES_A_LOSS = re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
@@ -75,7 +79,8 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
         return False
     losses = 0
     for found in _RETURN.finditer(text):
-        if _LOSS.match(found["value"]) or (depth < 2 and _calls_a_loss(engine, cls, found["value"], depth)):
+        value = found["value"]
+        if _LOSS.match(value) or _LOSS_AMONG.match(value) or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
             losses += 1
         elif not _asked_by_a_flag(text, found.start()):
             return False

@@ -158,3 +158,8 @@ def test_what_a_part_gives_back_is_no_output() -> None:
                 return self.body(x)["last"]
     """
     assert not [o for o in facts_of(project_of(PRELUDE + textwrap.dedent(source))) if isinstance(o, Output)]
+
+
+def test_what_a_table_of_classes_lists_is_a_part_for_settings_to_choose() -> None:
+    assert outputs("return self.lin(x), mask") == ["input mask: mask"]
+    assert outputs("return self.lin(x), mask", 'PARTS = {"linear": M, "none": nn.Identity}\n') == []

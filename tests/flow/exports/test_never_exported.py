@@ -39,6 +39,9 @@ WRAPPERS = {
     "a loss by its name": model(DRAW + "recon_loss = (self.net(x) * noise).mean()\nreturn recon_loss / 2"),
     "a loss with what it was made of": model(DRAW + "loss = self.net(x * noise).mean()\nreturn loss, (x, noise)"),
     "a dict of losses": model(DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "loss": loss, "x": x,\n}'),
+    "a loss among statistics": model(
+        DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "count": 2,\n    "rate": noise,\n    "loss": loss,\n}'
+    ),
     "a loss, or an embedding where a flag asks for it": model(
         "if embed:\n    return self.net(x)\n" + DRAW + "return F.mse_loss(self.net(x * noise), x)", "x, embed=False"
     ),
@@ -78,6 +81,7 @@ MODELS = {
     "an embedding where a flag is on": model(
         "noise = torch.rand(2)\nif embed:\n    return self.net(x * noise)\nreturn F.mse_loss(x, x)", "x, embed=True"
     ),
+    "a loss among outputs": model(DRAW + 'return {"logits": x * noise, "loss": noise.mean()}'),
     "something lossless": model(DRAW + "lossless = x * noise\nreturn lossless"),
 }
 
