@@ -231,11 +231,14 @@ class Frame(Targets):
     def s_if(self, node: ast.If) -> bool:
         """`if`: decided where the exporters decide it, else both arms."""
         test = self._with_exports(node, self.test(node.test))
+        awaits = self.awaits_state(node.test)
+        if awaits:
+            test.reads = [r for r in test.reads if not isinstance(r[0], Dim)]  # a fresh model asks for no size here
         self.report_branch(node.test, test, "if", node.body, node.orelse)
         head = self.line, self.statement_node
 
         pieces = self.pieces(node.test, node.body, node.orelse) if node.orelse else None
-        later = self.awaits_state(node.test) or pieces is True
+        later = awaits or pieces is True
         sized = any(isinstance(v, Dim) for v, *_ in test.reads)
         left: dict[bool, bool] = {}
         asks = test.usual if self.engine.context.tracing else None
@@ -248,7 +251,10 @@ class Frame(Targets):
                 return self.block(statements)
 
         def body() -> bool:
+            given = len(self.returns)
             left[True] = arm_of(node.body, asks is False, later)
+            if awaits:
+                del self.returns[given:]
             return left[True]
 
         def otherwise() -> bool:

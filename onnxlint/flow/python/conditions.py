@@ -276,6 +276,10 @@ class Conditions(Arithmetic):
             and isinstance(part.left, ast.Attribute)
             and f"self.{part.left.attr} = None" in unit.text
             and part.left.attr in self.engine.reads.written_by_forward(owner)
+            and not any(
+                f"self.{name}(" in unit.text and f"self.{part.left.attr} =" in method.text
+                for name, method in owner.methods.items()
+            )
             for part in parts
         )
 

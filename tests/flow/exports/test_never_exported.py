@@ -7,6 +7,8 @@ import textwrap
 import pytest
 from analysing import facts_of, findings_of, told
 
+from onnxlint.flow.state.observations import Branch
+
 HEAD = """\
 class M(nn.Module):
     def __init__(self, net=None, p=0.5):
@@ -338,3 +340,25 @@ def test_the_values_of_a_dict_that_an_annotation_calls_a_tensor() -> None:
 def test_a_literal_one_in_a_view_adds_an_axis() -> None:
     body = "return y.view(x.shape[0], 1, x.shape[1], x.shape[1]) + x"
     assert [k for k in kinds(model(body, "x: Tensor, y: Tensor")) if k == "ShapeLiteral"] == []
+
+
+GUARDED = """\
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = None
+        {more}
+    def fill(self, x):
+        if self.table is not None and x.shape[0] <= self.table.shape[0]:
+            return
+        self.table = torch.arange(x.shape[0])
+    def forward(self, x: Tensor):
+        self.fill(x)
+        return x + self.table
+"""
+
+
+def test_a_fresh_model_asks_nothing_of_what_an_earlier_call_left() -> None:
+    assert not [f for f in facts_of(GUARDED.format(more="")) if isinstance(f, Branch)]
+    filled = facts_of(GUARDED.format(more="self.fill(torch.zeros(4))"))
+    assert [f.reads for f in filled if isinstance(f, Branch)] == ["dim"]
