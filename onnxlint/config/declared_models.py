@@ -8,23 +8,7 @@ from typing import Any
 
 from onnxlint.base.probe_records import TensorSpec, Tolerance
 from onnxlint.base.records import EXPORTERS
-from onnxlint.config.typed_values import (
-    Converter,
-    Node,
-    allowance,
-    axis_names,
-    did_you_mean,
-    interval,
-    plain,
-    read_table,
-    reference,
-    seconds,
-    sizes,
-    some_of,
-    spec,
-    table_of,
-    truth,
-)
+from onnxlint.config import typed_values as typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +37,7 @@ class ModelConfig:
     optional: bool = False
 
 
-def models(node: Node) -> tuple[ModelConfig, ...] | None:
+def models(node: typed.Node) -> tuple[ModelConfig, ...] | None:
     """Read the list of models; those that are mistaken are noted and left out."""
     if isinstance(node.value, dict):
         node.fail("each model is a table in double brackets: write [[models]] (in pyproject [[tool.onnxlint.models]])")
@@ -61,26 +45,28 @@ def models(node: Node) -> tuple[ModelConfig, ...] | None:
     return tuple(model for child in node.elements("a list of tables") if (model := _model(child)) is not None)
 
 
-_MODEL: Mapping[str, Converter[Any]] = {
-    "factory": reference,
-    "inputs": lambda node: reference(node) if isinstance(node.value, str) else _specs(node),
-    "dynamic": table_of(axis_names),
-    "sizes": table_of(sizes),
-    "vary": reference,
-    "ranges": table_of(interval),
-    "tolerance": lambda node: Tolerance(**read_table(node, {"absolute": allowance, "relative": allowance})),
-    "timeout": seconds,
-    "exporters": some_of(*EXPORTERS),
-    "arguments": table_of(plain),
-    "values": table_of(plain),
-    "eval": truth,
-    "optional": truth,
+_MODEL: Mapping[str, typed.Converter[Any]] = {
+    "factory": typed.reference,
+    "inputs": lambda node: typed.reference(node) if isinstance(node.value, str) else _specs(node),
+    "dynamic": typed.table_of(typed.axis_names),
+    "sizes": typed.table_of(typed.sizes),
+    "vary": typed.reference,
+    "ranges": typed.table_of(typed.interval),
+    "tolerance": lambda node: Tolerance(
+        **typed.read_table(node, {"absolute": typed.allowance, "relative": typed.allowance})
+    ),
+    "timeout": typed.seconds,
+    "exporters": typed.some_of(*EXPORTERS),
+    "arguments": typed.table_of(typed.plain),
+    "values": typed.table_of(typed.plain),
+    "eval": typed.truth,
+    "optional": typed.truth,
 }
 
 
-def _model(node: Node) -> ModelConfig | None:
+def _model(node: typed.Node) -> ModelConfig | None:
     """Read one model; one whose factory or inputs are mistaken is left out, since its verdicts would mean nothing."""
-    values = read_table(node, _MODEL)
+    values = typed.read_table(node, _MODEL)
     keys = node.value.keys() if isinstance(node.value, dict) else {"factory"}
     if "factory" not in keys:
         node.problems.add('`factory` is missing; add `factory = "module:callable"`', node.at)
@@ -90,7 +76,7 @@ def _model(node: Node) -> ModelConfig | None:
     return model if _dims_agree(model, node) else None
 
 
-def _specs(node: Node) -> dict[str, TensorSpec] | None:
+def _specs(node: typed.Node) -> dict[str, TensorSpec] | None:
     """Read a table of spec strings; None if any is mistaken, or if two disagree on the size of a dim."""
     if not isinstance(node.value, dict):
         node.expected("a table of spec strings, or `module:callable`,")
@@ -118,14 +104,14 @@ def _specs(node: Node) -> dict[str, TensorSpec] | None:
     return specs if agree else None
 
 
-def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
+def _leaves(node: typed.Node, label: str) -> dict[str, TensorSpec] | None:
     """Read a spec, or a list or table of them, for a parameter that holds several tensors: `states.0`, `batch.mask`."""
     if isinstance(node.value, list):
         children = [(str(number), child) for number, child in enumerate(node.elements("a list of spec strings"))]
     elif isinstance(node.value, dict):
         children = list(node.items())
     else:
-        tensor = spec(node)
+        tensor = typed.spec(node)
         return None if tensor is None else {label: tensor}
     if not children:
         node.fail("it is empty; give one spec string for each tensor")
@@ -139,7 +125,7 @@ def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
     return leaves
 
 
-def _dims_agree(model: ModelConfig, node: Node) -> bool:
+def _dims_agree(model: ModelConfig, node: typed.Node) -> bool:
     """Check `dynamic` and `sizes` against the declared inputs."""
     problems = node.problems
     before = len(problems.diagnostics)
@@ -147,7 +133,7 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
     for parameter, axes in model.dynamic.items() if specs else ():
         at = (*node.at, "dynamic", parameter)
         if parameter not in specs:
-            problems.add(f"`{parameter}` is no input of this model{did_you_mean(parameter, specs)}", at)
+            problems.add(f"`{parameter}` is no input of this model{typed.did_you_mean(parameter, specs)}", at)
             continue
         rank = len(specs[parameter].dims)
         for axis in axes:
@@ -155,12 +141,12 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
                 problems.add(f"axis {axis} is outside `{parameter}`, which has {rank} axes", (*at, str(axis)))
     for parameter in model.ranges if specs else ():
         if parameter not in specs and not any(label.startswith(f"{parameter}.") for label in specs):
-            hint = did_you_mean(parameter, specs)
+            hint = typed.did_you_mean(parameter, specs)
             problems.add(f"`{parameter}` is no input of this model{hint}", (*node.at, "ranges", parameter))
     names = {name for axes in model.dynamic.values() for name in axes.values()}
     names |= {dim.name for tensor in specs.values() for dim in tensor.dims if dim.name is not None}
     for name in model.sizes:
         if name not in names:
-            hint = did_you_mean(name, sorted(names)) if names else "; this model has no dynamic dim"
+            hint = typed.did_you_mean(name, sorted(names)) if names else "; this model has no dynamic dim"
             problems.add(f"`{name}` is no dynamic dim of this model{hint}", (*node.at, "sizes", name))
     return len(problems.diagnostics) == before

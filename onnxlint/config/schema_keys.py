@@ -11,59 +11,46 @@ from onnxlint import __version__
 from onnxlint.base.globs import Glob, fault_of
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import EXPORTERS
+from onnxlint.config import typed_values as typed
 from onnxlint.config.declared_models import models
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 from onnxlint.config.runtime_names import runtimes
-from onnxlint.config.typed_values import (
-    FAIL_ON,
-    Converter,
-    Node,
-    memory,
-    one_of,
-    release,
-    seconds,
-    some_of,
-    text,
-    texts,
-    truth,
-    whole_number,
-)
 
 
-def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Converter[Any]]:
+def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, typed.Converter[Any]]:
     """Return a reader for each key; `root` is the absolute folder that paths and patterns are relative to."""
 
-    def selectors(node: Node) -> tuple[str, ...] | None:
+    def selectors(node: typed.Node) -> tuple[str, ...] | None:
         return _selectors(node, rules)
 
-    def globs(node: Node) -> tuple[Glob, ...] | None:
-        return (
-            None if texts(node) is None else tuple(Glob(c.value, root) for c in node.elements() if _is_glob(c.value, c))
-        )
+    def globs(node: typed.Node) -> tuple[Glob, ...] | None:
+        if typed.texts(node) is None:
+            return None
+        return tuple(Glob(c.value, root) for c in node.elements() if _is_glob(c.value, c))
 
-    def file_ignores(node: Node) -> tuple[FileIgnore, ...]:
+    def file_ignores(node: typed.Node) -> tuple[FileIgnore, ...]:
         return tuple(_file_ignores(node, root, rules))
 
-    def folders(node: Node) -> tuple[Path, ...] | None:
-        names = texts(node)
+    def folders(node: typed.Node) -> tuple[Path, ...] | None:
+        names = typed.texts(node)
         missing = [name for name in names or () if not os.path.isdir(root / name)]
         for name in missing:
             node.fail(f"there is no folder `{name}` in {display_path(root)}")
         return None if names is None else tuple(root / name for name in names if name not in missing)
 
-    def file(node: Node) -> Path | None:
-        name = text(node)
+    def file(node: typed.Node) -> Path | None:
+        name = typed.text(node)
         if name is not None and "\0" in name:
             node.fail("a path holds no null byte")
             return None
         return None if name is None else root / name
 
     return {
-        "opset": whole_number(7),
-        "torch": release,
-        "exporters": some_of(*EXPORTERS),
+        "opset": typed.whole_number(7),
+        "torch": typed.release,
+        "exporters": typed.some_of(*EXPORTERS),
         "runtimes": runtimes,
-        "latency": truth,
+        "latency": typed.truth,
         "select": selectors,
         "extend-select": selectors,
         "ignore": selectors,
@@ -72,14 +59,14 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
         "exclude": globs,
         "extend-exclude": globs,
         "include": globs,
-        "force-exclude": truth,
-        "respect-gitignore": truth,
+        "force-exclude": typed.truth,
+        "respect-gitignore": typed.truth,
         "baseline": file,
-        "fail-on": one_of(*FAIL_ON),
-        "timeout": seconds,
-        "memory": memory,
-        "jobs": whole_number(1),
-        "max-models": whole_number(0),
+        "fail-on": typed.one_of(*typed.FAIL_ON),
+        "timeout": typed.seconds,
+        "memory": typed.memory,
+        "jobs": typed.whole_number(1),
+        "max-models": typed.whole_number(0),
         "source-roots": folders,
         "models": models,
         "extend": lambda node: None,  # what it names has been read before: see config_file.py
@@ -87,7 +74,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
     }
 
 
-def _is_glob(pattern: Any, node: Node) -> bool:
+def _is_glob(pattern: Any, node: typed.Node) -> bool:
     if not (isinstance(pattern, str) and pattern):
         return False
     fault = fault_of(pattern)
@@ -96,15 +83,15 @@ def _is_glob(pattern: Any, node: Node) -> bool:
     return fault is None
 
 
-def _selectors(node: Node, rules: Mapping[str, str] | None) -> tuple[str, ...] | None:
+def _selectors(node: typed.Node, rules: Mapping[str, str] | None) -> tuple[str, ...] | None:
     for child in node.elements("a list of rule codes or names") if rules is not None else ():
         fault = unknown_selector(child.value, rules or {}) if isinstance(child.value, str) and child.value else None
         if fault:
             child.fail(fault)
-    return texts(node) if rules is None or isinstance(node.value, list) else None
+    return typed.texts(node) if rules is None or isinstance(node.value, list) else None
 
 
-def _file_ignores(node: Node, root: Path, rules: Mapping[str, str] | None) -> list[FileIgnore]:
+def _file_ignores(node: typed.Node, root: Path, rules: Mapping[str, str] | None) -> list[FileIgnore]:
     read = []
     for pattern, child in node.items():
         chosen = _selectors(child, rules)
@@ -118,11 +105,11 @@ def _file_ignores(node: Node, root: Path, rules: Mapping[str, str] | None) -> li
     return read
 
 
-def _required_version(node: Node) -> None:
+def _required_version(node: typed.Node) -> None:
     """Check a specifier such as `>=0.2,<1` against the version that runs; nothing is kept of it."""
     from packaging.specifiers import SpecifierSet
 
-    wanted = text(node)
+    wanted = typed.text(node)
     if wanted is None:
         return
     try:

@@ -20,16 +20,7 @@ from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.rules.engine.fix_cache import with_kept_fixes
-from onnxlint.run.dynamic_pass import (
-    Also,
-    DynamicResult,
-    Mode,
-    missing_packages,
-    mode_of,
-    run_dynamic,
-    run_recalled,
-    switched_off,
-)
+from onnxlint.run import dynamic_pass
 from onnxlint.run.probing import Probing, Watcher, open_pool
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, without_collector
@@ -47,7 +38,7 @@ def run_check(
     progress: Watcher | None = None,
     discovery: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
-    also: Also | None = None,
+    also: dynamic_pass.Also | None = None,
     shown: Callable[[Finding], bool] = lambda _: True,
     captured: Captured | None = None,
     recall: bool = False,
@@ -60,32 +51,31 @@ def run_check(
     others. With `recall` nothing is probed, and what earlier runs know of the models counts.
     """
     began = time.monotonic()
-    missing = missing_packages(settings)
-    mode = mode_of(settings, recall, missing)
+    missing = dynamic_pass.missing_packages(settings)
+    mode = dynamic_pass.mode_of(settings, recall, missing)
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     live = captured.servers if captured is not None else {}
-    opened = ProbePool(live=live) if captured is not None or mode is Mode.RECALL else open_pool(settings)
+    opened = ProbePool(live=live) if captured is not None or mode is dynamic_pass.Mode.RECALL else open_pool(settings)
     with without_collector(), opened as pool:
         lasting = store if captured is None else Store(None)  # what live models hang on nobody can look up
         probing = Probing(pool, settings, lasting, progress)
-        if mode is Mode.PROBE and settings.models and captured is None:
+        if mode is dynamic_pass.Mode.PROBE and settings.models and captured is None:
             probing.warm()
         sources = Sources(discovery or discover(paths, settings), settings, progress, overlay, store)
-        static = run_static(sources, settings, store, mode is not Mode.STATIC, captured is not None)
+        static = run_static(sources, settings, store, mode is not dynamic_pass.Mode.STATIC, captured is not None)
         candidates = static.analysis.candidates
-        dynamic = DynamicResult()
-        if mode is Mode.RECALL:
-            dynamic = run_recalled(candidates, sources, settings, store, overlay)
-        elif mode is Mode.PROBE:
-            dynamic = run_dynamic(candidates, sources, settings, probing, captured, overlay, also)
+        dynamic = dynamic_pass.DynamicResult()
+        if mode is dynamic_pass.Mode.RECALL:
+            dynamic = dynamic_pass.run_recalled(candidates, sources, settings, store, overlay)
+        elif mode is dynamic_pass.Mode.PROBE:
+            dynamic = dynamic_pass.run_dynamic(candidates, sources, settings, probing, captured, overlay, also)
     diagnostics = [*static.diagnostics]
-    diagnostics += (
-        [Diagnostic("warning", f"nothing is kept for the next run: {store.problem}")] if store.problem else []
-    )
-    diagnostics += [switched_off(missing)] if missing else []
+    if store.problem:
+        diagnostics.append(Diagnostic("warning", f"nothing is kept for the next run: {store.problem}"))
+    diagnostics += [dynamic_pass.switched_off(missing)] if missing else []
     diagnostics += dynamic.diagnostics
     findings = _with_verdicts(static.findings, dynamic.results, sources, captured)
-    findings = _asked_for(findings, sources, settings, mode is Mode.PROBE, static.failed)
+    findings = _asked_for(findings, sources, settings, mode is dynamic_pass.Mode.PROBE, static.failed)
     failures = None if settings.debug else diagnostics
     findings = with_kept_fixes(
         findings, sources.text, store, load_catalogue(), workers.processes(settings.jobs), shown, failures
