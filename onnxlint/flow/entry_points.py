@@ -310,7 +310,7 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     args, kwargs = _unknown_arguments(engine, unit, outermost)
     instance = dom.Instance(engine.model(cls))
     caller = cls.find_method("__call__")
-    with engine.within(tracing=True, outermost=outermost):
+    with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
             engine.call_instance(instance, _named_inputs(unit, args), kwargs, NOWHERE)
         else:

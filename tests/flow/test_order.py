@@ -18,10 +18,11 @@ from onnxlint.base.cache import Store
 from onnxlint.base.records import Span
 from onnxlint.flow import analysis, entry_points
 from onnxlint.flow.interpreter import interpret
+from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import merged
 from onnxlint.flow.state import budget, constructor_recall, partitions, summaries
 from onnxlint.flow.state.observations import Branch, Observation
-from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.index import Index
 from tests.flow.analysing import PRELUDE, project_of
 
@@ -273,16 +274,16 @@ def test_steps_that_run_out_anywhere_cost_nobody_else_an_observation(
     victim = data.draw(st.sampled_from([name for name in files if name.startswith("model")]))
     steps = data.draw(st.integers(1, 60))
 
-    forward = entry_points._Forward.run
+    forward = entry_points._run_forward
 
     def run(left: int) -> dict[tuple[Any, ...], list[str]]:
-        def limited(job: entry_points._Forward) -> None:
-            if job.path == f"/nowhere/{victim}":
-                job.engine.budget.begin(left)
-            forward(job)
+        def limited(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outermost: bool) -> None:
+            if unit.module.path == f"/nowhere/{victim}":
+                engine.budget.begin(left)
+            forward(engine, cls, unit, outermost)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(entry_points._Forward, "run", limited)
+            patch.setattr(entry_points, "_run_forward", limited)
             return observed(files)
 
     none, some, whole = run(0), run(steps), run(budget.ENTRY)

@@ -417,12 +417,8 @@ class Emitter(Located, Engine):
         if not isinstance(owner, dom.Instance) or not owner.object.cls.is_module():
             return
         name = target.attr
-        if (owner.object, name) in self.emptied:
-            return  # forward empties it before: nothing is left of an earlier run
-        if (owner.object, name) in self.renewed and (augmented or self._read_before(frame, name)):
-            return  # what it reads is of this run
-        if not augmented and self._on_every_way(owner.object.cls) and not self._read_before(frame, name):
-            self.renewed.add((owner.object, name))
+        if self._is_of_this_run(frame, owner.object, name, augmented):
+            return
         kind = self._kind_of_state(frame, owner.object, name, v, augmented)
         if not kind:
             return
@@ -435,6 +431,17 @@ class Emitter(Located, Engine):
             d.sure for d in ((v.dims or ()) if isinstance(v, dom.Tensor) else (v,)) if isinstance(d, dom.Dim)
         )
         self.emit(observations.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+    def _is_of_this_run(self, frame: Running, owner: dom.Object, name: str, augmented: bool) -> bool:
+        """True where forward has emptied or set the attribute before: nothing is left of an earlier run."""
+        if (owner, name) in self.emptied:
+            return True
+        read_before = not augmented and self._read_before(frame, name)
+        if (owner, name) in self.renewed and (augmented or read_before):
+            return True
+        if not (augmented or read_before) and self._on_every_way(owner.cls):
+            self.renewed.add((owner, name))
+        return False
 
     def _kind_of_state(self, frame: Running, owner: dom.Object, name: str, v: dom.Value, augmented: bool) -> str:
         """What `self.name = v` keeps from one run to the next; nothing where the answer is empty."""

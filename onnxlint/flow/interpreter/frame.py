@@ -243,23 +243,16 @@ class Frame(Targets):
         left: dict[bool, bool] = {}
         asks = test.usual if self.engine.context.tracing else None
 
-        def arm_of(statements: Sequence[ast.stmt], asked: bool, silent: bool) -> bool:
-            if not (asked or silent or sized):  # as it mostly is: a block would cost
-                return self.block(statements)
-            at = self.engine.context
-            with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
-                return self.block(statements)
-
         def body() -> bool:
             given = len(self.returns)
-            left[True] = arm_of(node.body, asks is False, later)
+            left[True] = self._arm(node.body, asks is False, later, sized)
             if awaits:
                 del self.returns[given:]
             return left[True]
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            left[False] = arm_of(node.orelse, asks is True, pieces is False)
+            left[False] = self._arm(node.orelse, asks is True, pieces is False, sized)
             return left[False]
 
         for arm, statements in ((True, node.body), (False, node.orelse)):
@@ -272,6 +265,13 @@ class Frame(Targets):
         if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
         return ended
+
+    def _arm(self, statements: Sequence[ast.stmt], asked: bool, silent: bool, sized: bool) -> bool:
+        if not (asked or silent or sized):  # as it mostly is: a block would cost
+            return self.block(statements)
+        at = self.engine.context
+        with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
+            return self.block(statements)
 
     def _with_exports(self, node: ast.If, test: Test) -> Test:
         """The test of an `if`; not decided by a flag that has its default, where an arm exports."""

@@ -248,11 +248,10 @@ class Objects(Emitter):
         filled_later = False  # a container that starts empty: what it gets in a loop is not followed
         for name, v in obj.attrs.items():
             if isinstance(v, (dom.Instance, dom.Layer)):
-                registered.append(v)
-                if isinstance(v, dom.Layer) and v.items is not None:
-                    registered.extend(_members(v.items))
+                members = _members(v.items) if isinstance(v, dom.Layer) and v.items is not None else []
+                registered += [v, *members]
                 if isinstance(v, dom.Layer) and v.name.endswith(("ModuleDict", "ModuleList")):
-                    filled_later = filled_later or v.items is None or not _members(v.items)
+                    filled_later = filled_later or not members
             elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)) and any(_is_module(m) for m in _members(v)):
                 hidden.append((name, v))
         if "*" in obj.attrs or not hidden or filled_later:
@@ -260,13 +259,11 @@ class Objects(Emitter):
         for name, v in hidden:
             modules = [m for m in _members(v) if _is_module(m)]
             place = self.attribute_places.get((id(obj), name))
-            if place is None or all(any(m is r or m == r for r in registered) for m in modules):
-                continue
-            if "add_module" in obj.cls.text or left_out_rightly(obj.cls.text, name, modules):
-                continue
-            self.emit(
-                observations.HiddenModules, place, always=True, container="dict" if isinstance(v, dom.Dict) else "list"
-            )
+            listed = all(any(m is r or m == r for r in registered) for m in modules)
+            meant = "add_module" in obj.cls.text or left_out_rightly(obj.cls.text, name, modules)
+            if place is not None and not (listed or meant):
+                container = "dict" if isinstance(v, dom.Dict) else "list"
+                self.emit(observations.HiddenModules, place, always=True, container=container)
 
     attribute_places: dict[tuple[int, str], Place]  # where lists and dicts were put
     shipped: set[dom.Object]  # what export calls were given, and all that it holds

@@ -188,12 +188,9 @@ class Arithmetic(Activation):
             return dom.Const(isinstance(operator, ast.Is)) if dom.is_none(a) and dom.is_none(b) else dom.CONFIG
         if isinstance(a, dom.Dim) and dom.as_int(b) == 0 and (_is_length(a) or asks_for_elements(node.left)):
             return dom.CONFIG  # no example is empty
-        options = b.items if isinstance(b, dom.Tuple) else (b,)
-        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":  # exported in single precision
-            return _none_of(operator, [getattr(v, "name", "") in _HALF for v in options])
-        if _asks_device(node.left):  # exported on the processor or on a CUDA device
-            devices = [v.literal for v in options if isinstance(v, dom.Const)]
-            return _none_of(operator, [isinstance(d, str) and d not in ("cpu", "cuda") for d in devices])
+        fixed = _by_setting(operator, b, node)
+        if fixed is not None:
+            return fixed
         if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, dom.Const) and isinstance(b, dom.Const):
@@ -341,6 +338,17 @@ def _least(operator: str, a: dom.Value, b: dom.Value) -> int:
 
 
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
+
+
+def _by_setting(operator: ast.cmpop, b: dom.Value, node: ast.Compare) -> dom.Value | None:
+    """A test of a dtype or a device: models are exported in single precision, on the processor or a CUDA device."""
+    options = b.items if isinstance(b, dom.Tuple) else (b,)
+    if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
+        return _none_of(operator, [getattr(v, "name", "") in _HALF for v in options])
+    if _asks_device(node.left):
+        devices = [v.literal for v in options if isinstance(v, dom.Const)]
+        return _none_of(operator, [isinstance(d, str) and d not in ("cpu", "cuda") for d in devices])
+    return None
 
 
 def _none_of(operator: ast.cmpop, excluded: list[bool]) -> dom.Value:
