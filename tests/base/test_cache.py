@@ -25,7 +25,7 @@ from onnxlint.config.settings import Settings
 from onnxlint.flow import analysis, entry_points
 from onnxlint.flow.state import partitions
 from onnxlint.project import index
-from onnxlint.rules.engine import fix_cache as kept
+from onnxlint.rules.engine import findings as rule_findings
 from onnxlint.run import pipeline
 
 PRELUDE = "import torch\nfrom torch import nn\n"
@@ -357,7 +357,7 @@ class TestParts:
     def test_findings_are_the_same_in_any_number_of_processes(
         self, tree: Tree, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for module in (analysis, index, kept):
+        for module in (analysis, index, rule_findings):
             monkeypatch.setattr(module, "WORTH_PROCESSES", 0)
         monkeypatch.setattr(index, "CHUNK", 1)
         reports = [tree.report(cache=False, jobs=jobs) for jobs in (1, 2, 3)]

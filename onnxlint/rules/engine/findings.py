@@ -6,19 +6,20 @@ libcst and the rules are imported only where there is something to look at: a ru
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import msgspec
 
 from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.catalogue import Contract, speakers
-from onnxlint.base.records import Diagnostic, Finding, Outcome, Severity, Span
+from onnxlint.base.records import Diagnostic, Finding, Fix, Outcome, Severity, Span
 from onnxlint.flow.state.observations import Observation
 
 KIND = "findings"
-WORTH_PROCESSES = 40  # files to look through before other processes are worth their start
+WORTH_PROCESSES = 40  # files to work on before other processes are worth their start
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True):
@@ -28,7 +29,14 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
     broken: tuple[Diagnostic, ...] = ()
 
 
-_said = msgspec.msgpack.Decoder(Said)
+class Written(msgspec.Struct, frozen=True, array_like=True):
+    """The fixes of one file, in the order of its findings."""
+
+    fixes: list[Fix | None]
+    broken: tuple[Diagnostic, ...] = ()
+
+
+R = TypeVar("R", Said, Written)
 _NOTHING = Store(None)
 
 
@@ -49,51 +57,58 @@ def run_rules(
     by_path: dict[str, list[Observation]] = {}
     for observation in observations:
         by_path.setdefault(observation.span.path, []).append(observation)
-    told: dict[str, Said] = {}
     texts = {path: text_of(path) or "" for path in by_path}
-    keys: dict[str, bytes] = {}
     asked = msgspec.msgpack.encode((codes, list(exporters), [catalogue[code].version for code in codes]))
-    for path, own in by_path.items():
-        if store.usable:
-            keys[path] = _key(path, texts[path], asked, own)
-            known = _decoded(store.get(KIND, keys[path])) if keys[path] else None
-            if known is not None and all(f.span.path == path for _, f in known.findings):
-                told[path] = known
-    left = [path for path in by_path if path not in told]
 
-    def work(number: int) -> Said:
+    def key(path: str) -> bytes:
+        seen = [(type(o).__name__, o) for o in by_path[path]]
+        return digest(path, texts[path], asked, msgspec.msgpack.encode(seen))
+
+    def work(path: str) -> Said:
         from onnxlint.rules.engine.look_through import look_through
 
-        path = left[number]
         return Said(*look_through(path, texts[path], by_path[path], codes, catalogue, exporters))
 
-    worth = len(left) >= WORTH_PROCESSES
-    for number, result in workers.run(work, range(len(left)), processes if worth else 1):
-        path = left[number]
-        told[path] = result
-        if keys.get(path) and not result.broken:
-            store.put(KIND, keys[path], msgspec.msgpack.encode(result))
-    found = [pair for path in by_path for pair in told[path].findings]
-    broken = tuple(dict.fromkeys(d for path in by_path for d in told[path].broken))
-    merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(found, catalogue))
+    def fits(path: str, said: Said) -> bool:
+        return all(finding.span.path == path for _, finding in said.findings)
+
+    results = by_file(KIND, by_path, Said, key, work, fits, store, processes)
+    pairs = [pair for path in by_path for pair in results[path].findings]
+    broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
+    merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(pairs, catalogue))
     return tuple(sorted(_with_something_to_read(list(merged)), key=_order)), broken
 
 
-def _key(path: str, text: str, asked: bytes, observations: Sequence[Observation]) -> bytes:
-    """What the findings of a file hang on; b"" for a path that is no text."""
-    try:
-        return digest(path, text, asked, msgspec.msgpack.encode([(type(f).__name__, f) for f in observations]))
-    except UnicodeEncodeError:
-        return b""
-
-
-def _decoded(data: bytes | None) -> Said | None:
-    if data is None:
-        return None
-    try:
-        return _said.decode(data)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
+def by_file(
+    kind: str,
+    paths: Iterable[str],
+    struct: type[R],
+    key: Callable[[str], bytes],
+    work: Callable[[str], R],
+    fits: Callable[[str, R], bool],
+    store: Store,
+    processes: int,
+) -> dict[str, R]:
+    """A result for each file: from the cache where one `fits`, else worked out; one without an error is kept."""
+    keys: dict[str, bytes] = {}
+    results: dict[str, R] = {}
+    for path in paths if store.usable else ():
+        try:
+            keys[path] = key(path)
+            data = store.get(kind, keys[path])
+            cached = msgspec.msgpack.decode(data, type=struct) if data is not None else None
+        except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):  # the first for a path that is no text
+            continue
+        if cached is not None and fits(path, cached):
+            results[path] = cached
+    left = [path for path in paths if path not in results]
+    worth = len(left) >= WORTH_PROCESSES
+    for number, result in workers.run(lambda n: work(left[n]), range(len(left)), processes if worth else 1):
+        path = left[number]
+        results[path] = result
+        if path in keys and not result.broken:
+            store.put(kind, keys[path], msgspec.msgpack.encode(result))
+    return results
 
 
 def _one_per_cause(found: Sequence[tuple[int, Finding]], catalogue: Mapping[str, Contract]) -> list[Finding]:
