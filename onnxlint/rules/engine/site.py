@@ -62,8 +62,6 @@ class Site:
         value = self.finding.hints.get(name)
         return value if isinstance(value, int) else None
 
-    # ------------------------------------------------------------------------------------------------- nodes
-
     def at_span(self, kind: Kind[N]) -> N | None:
         """The innermost node of a kind that begins and ends where the finding does."""
         return next((n for n in reversed(self.tree.at(self.start, self.end)) if _is(n, kind)), None)
@@ -127,8 +125,6 @@ class Site:
         """The assignments, loops and comprehensions of a function that bind a name, in source order."""
         return self.tree.once(_bindings, root).get(name, [])
 
-    # -------------------------------------------------------------------------------------------------- text
-
     def source(self, node: cst.CSTNode) -> str:
         """The exact text of a node of the file, without parentheses of its own; of a node that was made, its code."""
         try:
@@ -159,8 +155,6 @@ class Site:
     def lines_of(self, body: Sequence[cst.CSTNode], beside: Statement) -> str:
         """The code of statements as it is in the block of another, from their first word to the last."""
         return "".join(self.tree.code(node, beside) for node in body).strip()
-
-    # ----------------------------------------------------------------------------------------------- changes
 
     def expression(self, template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
         """An expression from a template, such as `torch.where({test}, {one}, {other})`, with nodes for its names.
