@@ -65,7 +65,15 @@ class Tree:
 
     def at(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes that begin and end at two places, outermost first."""
-        return [node for node in self._touching(start, end) if self.range(node) == (start, end)]
+        return self._by_range.get((start, end), ())
+
+    @cached_property
+    def _by_range(self) -> dict[tuple[Place, Place], list[cst.CSTNode]]:
+        nodes: dict[tuple[Place, Place], list[cst.CSTNode]] = {}
+        for node in walk(self.module):  # once: a long function may have a finding in every statement
+            if not isinstance(node, (*BLOCKS, cst.SimpleStatementLine)):
+                nodes.setdefault(self.range(node), []).append(node)
+        return nodes
 
     def within(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes between two places, in source order, outermost first."""
