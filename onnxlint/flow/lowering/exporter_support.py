@@ -17,15 +17,14 @@ from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none, is_true, size_of
 from onnxlint.flow.values.equivalent_code import counts
-from onnxlint.flow.values.node_places import Body, assignments
+from onnxlint.flow.values.node_places import Body, argument, assignments
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     """Look at an operator in traced code; True where a rule of its own says what there is to say."""
-    op, curated = call.op, engine.table.curated
-    t = call.tensor
+    op, curated, t = call.op, engine.table.curated, call.tensor
     if op in curated["sparse"] and (t.source == "input" or op.startswith("sparse_")):
         emit(engine, call.node, obs.SparseCall, call.name, "sparse", op, trace=t.trace)
         return True
@@ -38,11 +37,11 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
         floor_division(engine, call.args[0] if call.args else t, call.arg(1, "other"), call.node, op.rstrip("_"))
         return True
-    if op in engine.table.curated["size-operand"]:
+    if op in curated["size-operand"]:
         by_a_size(engine, call.args[0] if call.args else t, call.arg(1, "other", "exponent"), call.node, call.name)
-    if op in engine.table.curated["interleaved: later"]:
+    if op in curated["interleaved: later"]:
         _interleaved(engine, call)
-    if op in engine.table.curated["no batch"]:
+    if op in curated["no batch"]:
         unbatched(engine, t, op, call.name, call.node)
     if op in curated["input-reshaped"] and t.given:
         emit(engine, call.node, obs.InputReshape, call.name, "input-reshaped", op, trace=t.trace, parameter=t.given)
@@ -91,7 +90,7 @@ def _distances(engine: Engine, call: Call) -> None:
     elif way != "use_mm_for_euclid_dist":
         rows, limit = [_rows(t) for t in (a, b)], engine.table.curated["distances: few"]["cdist"].limit
         if all(count is not None and count <= limit for count, _ in rows):
-            tell("few", f"at most {limit} rows on either side", sure=all(known for _, known in rows))
+            tell("few", f"at most {limit} rows on either side", sure=all(sure for _, sure in rows))
 
 
 def _rows(t: Tensor) -> tuple[int | None, bool]:
@@ -131,10 +130,7 @@ def _attention(engine: Engine, call: Call) -> None:
     mask = call.arg(3, "attn_mask")
     if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
         return  # a bias of finite numbers hides no row as a whole
-    node = call.node.args[3] if isinstance(call.node, ast.Call) and len(call.node.args) > 3 else None
-    for keyword in call.node.keywords if isinstance(call.node, ast.Call) else ():
-        node = keyword.value if keyword.arg == "attn_mask" else node
-    if _is_union(engine, node):
+    if _is_union(engine, argument(call.node, "attn_mask", 3)):
         return  # `mask | rows_without_any`: every row sees something
     sure = not mask.guessed
     emit(engine, call.node, obs.AttentionMask, call.name, "attention mask", call.op, trace=mask.trace, sure=sure)
@@ -148,9 +144,9 @@ def _windows(engine: Engine, call: Call) -> None:
     axis, t = call.int_arg(1, "dimension"), call.tensor
     if axis is None or axis >= 0 or along(engine, t, axis) is not None:
         return
-    known = t.dims is not None and -axis <= len(t.dims)
-    if not (known and t.dims is not None and isinstance(t.dims[axis], Dim)):
-        fields: dict[str, Any] = {"trace": t.trace, "sure": known, "detail": f"dimension={axis}"}
+    sure = t.dims is not None and -axis <= len(t.dims)
+    if not (sure and t.dims is not None and isinstance(t.dims[axis], Dim)):
+        fields: dict[str, Any] = {"trace": t.trace, "sure": sure, "detail": f"dimension={axis}"}
         emit(engine, call.node, obs.Call, call.name, "windows: negative dimension", "unfold", **fields)
 
 
@@ -191,8 +187,8 @@ def _is_union(engine: Engine, node: ast.expr | None) -> bool:
 def _unites(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.BitOr)
-    called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-    return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
+    method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return method in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
 
 
 def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome], str]:
@@ -203,10 +199,10 @@ def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome]
     outcomes, detail = dict.fromkeys(entry.wrong, Outcome.WRONG_VALUES), ""
     curated = engine.table.curated["argument"].get(entry.name)
     for position, name in curated.arguments if curated is not None else ():
-        given = call.arg(position, name)
-        if curated is not None and isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
+        v = call.arg(position, name)
+        if curated is not None and isinstance(v, Const) and v.literal not in (None, 2, 2.0):
             outcomes |= curated.outcomes
-            detail = f"{name}={given.literal!r}"
+            detail = f"{name}={v.literal!r}"
     return outcomes, detail
 
 
@@ -218,9 +214,9 @@ def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -
         unbatched(engine, args[0], op, called.name, node)
     entry = engine.table.curated["argument: layer"].get(short)
     for position, name in entry.arguments if entry is not None else ():
-        given = called.arg(position, name)
-        if entry is not None and isinstance(given, Const) and not is_none(given):
-            emit(engine, node, obs.Call, called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
+        v = called.arg(position, name)
+        if entry is not None and isinstance(v, Const) and not is_none(v):
+            emit(engine, node, obs.Call, called.name, entry.outcomes, detail=f"{name}={v.literal!r}")
 
 
 def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]) -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from onnxlint.base.records import Outcome
+from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import OpTable
@@ -70,9 +71,8 @@ def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
         if not guarded(engine):
             emit(engine, node, obs.CustomCall, unit.name, "custom")
-        return next(
-            (replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, dom.Tensor)), dom.CONFIG
-        )
+        t = next((v for v in args if isinstance(v, dom.Tensor)), None)
+        return replace(t, given="", view=None, distinct=False) if t is not None else dom.CONFIG
     if unit.has_decorator("torch.compile"):
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
@@ -122,22 +122,18 @@ def _is_kernel(table: OpTable, name: str) -> bool:
     if name.startswith("torch.ops."):
         return name.count(".") >= 3 and name.split(".")[2] not in _OWN_NAMESPACES
     root = name.partition(".")[0]
-    return (
-        root in table.curated["custom: package"]
-        or root.endswith(("_cuda", "_C"))
-        or ("._C." in name and not name.startswith("torch."))
-    )
+    compiled = root.endswith(("_cuda", "_C")) or ("._C." in name and root != "torch")
+    return compiled or root in table.curated["custom: package"]
 
 
 def _autocast(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """An autocast that is on: what it does depends on the device that the export runs on."""
-    device = args[0] if args and name in ("torch.autocast", "torch.amp.autocast") else kwargs.get("device_type")
+    general = name in ("torch.autocast", "torch.amp.autocast")
+    device = args[0] if args and general else kwargs.get("device_type")
     enabled = kwargs.get("enabled")
     if isinstance(enabled, dom.Const) and not enabled.literal:
         return
-    dtype = kwargs.get("dtype") or (
-        args[1] if len(args) > 1 and name in ("torch.autocast", "torch.amp.autocast") else None
-    )
+    dtype = kwargs.get("dtype") or (args[1] if len(args) > 1 and general else None)
     if isinstance(dtype, dom.External) and dtype.name.endswith((".float32", ".float")):
         return
     on_cpu = device.literal == "cpu" if isinstance(device, dom.Const) else ".cpu." in name
@@ -146,22 +142,18 @@ def _autocast(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str
 
 def guarded(engine: Engine) -> bool:
     """True where an `if` or a `try` stands around what runs: there may be a way without it."""
-    for frame in engine.frames:
-        if frame.body.of_file or frame.statement_node is None:
-            continue
-        if frame.statement_node in _guarded(frame.body.function):
-            return True
-    return False
+    frames = (f for f in engine.frames if not f.body.of_file and f.statement_node is not None)
+    return any(f.statement_node in _guarded(f.body.function) for f in frames)
 
 
 @lru_cache(maxsize=256)
 def _guarded(function: ast.AST) -> frozenset[ast.AST]:
     """The statements of a function that are, or stand in, an `if` or a `try`."""
-    found: set[ast.AST] = set()
+    inner: set[ast.AST] = set()
     for outer in nodes_of(function):
-        if isinstance(outer, (ast.If, ast.Try)) and outer not in found:
-            found.update(n for n in ast.walk(outer) if isinstance(n, ast.stmt))
-    return frozenset(found)
+        if isinstance(outer, (ast.If, ast.Try)) and outer not in inner:
+            inner.update(n for n in ast.walk(outer) if isinstance(n, ast.stmt))
+    return frozenset(inner)
 
 
 def clock(table: OpTable, v: dom.Value) -> bool:
@@ -171,24 +163,24 @@ def clock(table: OpTable, v: dom.Value) -> bool:
 
 def _depends(v: dom.Value) -> bool:
     """True for what holds tensor data that depends on the inputs."""
-    return any(
-        (isinstance(i, dom.Tensor) and i.source == "input") or (isinstance(i, (dom.Data, dom.Array)) and not i.fixed)
-        for i in _flat([v])
-    )
+    parts = _flat([v])
+    numbers = (i for i in parts if isinstance(i, (dom.Data, dom.Array)))
+    return any(isinstance(i, dom.Tensor) and i.source == "input" for i in parts) or any(not i.fixed for i in numbers)
 
 
 def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
-    found: list[dom.Value] = []
+    flat: list[dom.Value] = []
     for v in values:
-        if isinstance(v, dom.Tuple):
-            found += _flat(v.items)
-        elif isinstance(v, dom.Seq):
-            found += _flat([v.item])
-        elif isinstance(v, dom.Dict):
-            found += _flat([*(i for _, i in v.items), *([v.rest] if v.rest is not None else [])])
-        else:
-            found.append(v)
-    return found
+        match v:
+            case dom.Tuple(items=items):
+                flat += _flat(items)
+            case dom.Seq(item=item):
+                flat += _flat([item])
+            case dom.Dict():
+                flat += _flat(dict_values(v))
+            case _:
+                flat.append(v)
+    return flat
 
 
 def emit(

@@ -33,33 +33,28 @@ class Call:
 
     def int_arg(self, position: int, *names: str, default: int | None = None) -> int | None:
         """A literal integer argument; `default` where it is not given; None where it is not a literal."""
-        given = self.arg(position, *names)
-        return default if given is None else dom.as_int(given)
+        v = self.arg(position, *names)
+        return default if v is None else dom.as_int(v)
 
     @property
     def tensor(self) -> dom.Tensor:
         """The tensor that the operator works on."""
-        first = (
-            self.args[0] if self.args else next((v for v in self.kwargs.values() if isinstance(v, dom.Tensor)), None)
-        )
+        named = (v for v in self.kwargs.values() if isinstance(v, dom.Tensor))
+        first = self.args[0] if self.args else next(named, None)
         return first if isinstance(first, dom.Tensor) else dom.Tensor(source="made")
 
     def tensors(self) -> list[dom.Tensor]:
         """Every tensor among the arguments, lists of tensors included."""
-        found: list[dom.Tensor] = []
+        tensors: list[dom.Tensor] = []
         for v in [*self.args, *self.kwargs.values()]:
-            if isinstance(v, dom.Tensor):
-                found.append(v)
-            elif isinstance(v, dom.Tuple):
-                found += [i for i in v.items if isinstance(i, dom.Tensor)]
-            elif isinstance(v, dom.Seq) and isinstance(v.item, dom.Tensor):
-                found.append(v.item)
-        return found
+            items = v.items if isinstance(v, dom.Tuple) else (v.item if isinstance(v, dom.Seq) else v,)
+            tensors += [i for i in items if isinstance(i, dom.Tensor)]
+        return tensors
 
     def sizes(self, start: int, *names: str) -> list[dom.Value] | None:
         """A size given as separate numbers or as one tuple; None where it cannot be told apart."""
-        given = next((self.kwargs[n] for n in names if n in self.kwargs), None)
-        rest = [given] if given is not None else self.args[start:]
+        named = [self.kwargs[n] for n in names if n in self.kwargs][:1]
+        rest = named or self.args[start:]
         if len(rest) == 1:
             only = rest[0]
             if isinstance(only, dom.Tuple):
@@ -72,9 +67,8 @@ class Call:
 
     def made(self, dims: Sequence[dom.Extent] | None, kind: str | None = None, source: str = "made") -> dom.Tensor:
         """A fresh tensor made here."""
-        return dom.Tensor(
-            tuple(dims) if dims is not None else None, None, source, kind, None, self.engine.place(self.node)
-        )
+        sizes = tuple(dims) if dims is not None else None
+        return dom.Tensor(sizes, None, source, kind, None, self.engine.place(self.node))
 
     def source(self) -> str:
         """What the result depends on: the inputs if any argument does."""
@@ -107,10 +101,10 @@ def like(call: Call, dims: shapes.Dims | None, lead: dom.Extent | None = None, k
 
 def cast_kind(call: Call) -> str | None:
     """The kind of numbers after `x.to(...)`."""
-    given = call.arg(1, "dtype")
-    if isinstance(given, dom.Tensor):
-        return given.kind
-    kind = kind_of(given) if given is not None and not _moves(call.node) else call.tensor.kind
+    dtype = call.arg(1, "dtype")
+    if isinstance(dtype, dom.Tensor):
+        return dtype.kind
+    kind = kind_of(dtype) if dtype is not None and not _moves(call.node) else call.tensor.kind
     return "index" if kind == "int" and call.tensor.kind in ("bool", "index") else kind
 
 
@@ -120,19 +114,19 @@ def _moves(node: ast.AST) -> bool:
     return getattr(first, "attr", getattr(first, "id", "")).endswith("device")
 
 
+_DTYPES = {
+    "int": ("int", "long", "short", "uint"),
+    "float": ("float", "half", "double", "bfloat"),
+    "bool": ("bool",),
+    "complex": ("complex", "cfloat", "cdouble"),
+}
+
+
 def kind_of(v: dom.Value | None) -> str | None:
     """The kind of numbers that a dtype argument stands for."""
     text = getattr(v, "name", "") if v is not None else ""
     tail = str(text).rpartition(".")[2]
-    for kind, names in (
-        ("int", ("int", "long", "short", "uint")),
-        ("float", ("float", "half", "double", "bfloat")),
-        ("bool", ("bool",)),
-        ("complex", ("complex", "cfloat", "cdouble")),
-    ):
-        if tail.startswith(names):
-            return kind
-    return None
+    return next((kind for kind, names in _DTYPES.items() if tail.startswith(names)), None)
 
 
 def result_by_table(call: Call, returns: str) -> dom.Value:
@@ -152,12 +146,10 @@ def numpy_result(call: Call) -> dom.Value:
     """The result of a numpy function: an array of data if any argument is tensor data."""
     for v in [*call.args, *call.kwargs.values()]:
         inner = element(v) if isinstance(v, (dom.Tuple, dom.Seq)) else v
-        if isinstance(inner, dom.Array):
+        if isinstance(inner, (dom.Array, dom.Data)):
             return dom.Array(inner.site, inner.fixed, inner.trace)
         if isinstance(inner, dom.Tensor):
             return dom.Array(call.engine.site(call.node, call.name), inner.fixed, inner.trace)
-        if isinstance(inner, dom.Data):
-            return dom.Array(inner.site, inner.fixed, inner.trace)
         if isinstance(inner, dom.Dim):
             site = inner.site or call.engine.site(call.node, call.name)
             return replace(inner, site=site, plain=False)

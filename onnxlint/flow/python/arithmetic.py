@@ -188,9 +188,8 @@ class Arithmetic(Activation):
             return dom.Const(isinstance(operator, ast.Is)) if dom.is_none(a) and dom.is_none(b) else dom.CONFIG
         if isinstance(a, dom.Dim) and dom.as_int(b) == 0 and (_is_length(a) or asks_for_elements(node.left)):
             return dom.CONFIG  # no example is empty
-        fixed = _by_setting(operator, b, node)
-        if fixed is not None:
-            return fixed
+        if isinstance(node.left, ast.Attribute) and (node.left.attr == "dtype" or _asks_device(node.left)):
+            return _ask_setting(node.left.attr, operator, b)
         if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, dom.Const) and isinstance(b, dom.Const):
@@ -340,19 +339,16 @@ def _least(operator: str, a: dom.Value, b: dom.Value) -> int:
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
-def _by_setting(operator: ast.cmpop, b: dom.Value, node: ast.Compare) -> dom.Value | None:
-    """A test of a dtype or a device: models are exported in single precision, on the processor or a CUDA device."""
-    options = b.items if isinstance(b, dom.Tuple) else (b,)
-    if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
-        return _none_of(operator, [getattr(v, "name", "") in _HALF for v in options])
-    if _asks_device(node.left):
-        devices = [v.literal for v in options if isinstance(v, dom.Const)]
-        return _none_of(operator, [isinstance(d, str) and d not in ("cpu", "cuda") for d in devices])
-    return None
+def _ask_setting(asked: str, operator: ast.cmpop, wanted: dom.Value) -> dom.Value:
+    """`x.dtype == torch.float16`, `x.device.type in ("mps", "xpu")`: decided where an export has none of them.
 
-
-def _none_of(operator: ast.cmpop, excluded: list[bool]) -> dom.Value:
-    """`x.dtype == torch.float16`, `x.device.type in ("mps", "xpu")`: decided where an export has none of them."""
+    Models are exported in single precision, unless somebody says otherwise, on the processor or on a CUDA device.
+    """
+    options = wanted.items if isinstance(wanted, dom.Tuple) else (wanted,)
+    if asked == "dtype":
+        excluded = [getattr(v, "name", "") in _HALF for v in options]
+    else:
+        excluded = [dom.is_text(v) and v.literal not in ("cpu", "cuda") for v in options if isinstance(v, dom.Const)]
     if not excluded or not all(excluded):
         return dom.CONFIG
     return dom.Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))

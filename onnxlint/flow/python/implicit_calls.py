@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from onnxlint.flow.state.protocols import Calling, Engine, InContext, Running
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.node_places import NOWHERE
+from onnxlint.flow.values.node_places import NOWHERE, last_name
 from onnxlint.project.classes import ClassInfo, ModuleInfo
 from onnxlint.project.outline import dotted
 
@@ -43,8 +44,8 @@ def fallback_attribute(engine: Calling, owner: dom.Instance, name: str, node: as
     unit = owner.object.cls.find_method("__getattr__")
     if unit is None or name.startswith("__") or sum(f.unit is unit for f in engine.frames) > 1:
         return None
-    found = engine.call_function(dom.Function(unit, owner), [dom.Const(name)], {}, node)
-    return None if found == dom.UNKNOWN or dom.is_none(found) else found
+    result = engine.call_function(dom.Function(unit, owner), [dom.Const(name)], {}, node)
+    return None if result == dom.UNKNOWN or dom.is_none(result) else result
 
 
 def entered(engine: Calling, v: dom.Value, node: ast.AST) -> dom.Value:
@@ -71,9 +72,8 @@ def as_layer(
     base = layer_base(owner.object.cls)
     if base is None:
         return None
-    held = owner.object.attrs.get(ITEMS)
-    layer = held if isinstance(held, dom.Layer) else dom.Layer(base)
-    return engine.apply(layer, args, kwargs, node)
+    layer = owner.object.attrs.get(ITEMS)
+    return engine.apply(layer if isinstance(layer, dom.Layer) else dom.Layer(base), args, kwargs, node)
 
 
 ITEMS = "<layer>"  # the attribute that holds what `super().__init__(...)` of a torch.nn class was given
@@ -82,9 +82,7 @@ ITEMS = "<layer>"  # the attribute that holds what `super().__init__(...)` of a 
 def layer_base(cls: ClassInfo) -> str | None:
     """The class of torch.nn, other than Module, that a class of the project derives from."""
     names = sorted(b for b in cls.external_bases() if b.startswith("torch.nn.") and not b.endswith(".Module"))
-    if not names:
-        return None
-    return f"torch.nn.{names[0].rpartition('.')[2]}"
+    return f"torch.nn.{names[0].rpartition('.')[2]}" if names else None
 
 
 def decorated(
@@ -101,18 +99,14 @@ def decorated(
         if not isinstance(maker, dom.Function) or maker.unit.key == unit.key:
             continue
         options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
-        met = frozenset(
-            type(v)
-            for v in (result, *args, *kwargs.values())
-            if isinstance(v, (dom.Tensor, dom.Dim, dom.Shape, dom.Data))
-        )
-        habit = (maker.unit.key, options, met)
+        kinds = {type(v) for v in (result, *args, *kwargs.values())}
+        habit = (maker.unit.key, options, frozenset(kinds & {dom.Tensor, dom.Dim, dom.Shape, dom.Data}))
         if engine.habits.is_idle(habit):
             continue
         changes = engine.changes
-        given = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
-        if isinstance(given, dom.Tensor) and isinstance(result, dom.Tensor) and given != result:
-            result = given
+        wrapped = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
+        if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
+            result = wrapped
         elif changes == engine.changes:
             engine.habits.was_idle(habit)
     return result
@@ -143,27 +137,14 @@ def _wrapped(
         return engine.apply(wrapper, positional, named, NOWHERE)
 
 
-_GUARDS = frozenset(
-    (
-        "training",
-        "is_tracing",
-        "is_scripting",
-        "is_exporting",
-        "is_compiling",
-        "is_in_onnx_export",
-        "is_dynamo_compiling",
-    )
-)
+_GUARDS = re.compile(r"training|is_(?:tracing|scripting|exporting|compiling|dynamo_compiling|in_onnx_export)")
 
 
 def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
     """Modules that only run in training, or outside of an export, are no entry points of their own."""
     if not frame.engine.context.tracing or not isinstance(frame.bound, dom.Instance):
         return
-    names = (
-        n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else "" for n in ast.walk(test)
-    )
-    if not any(name in _GUARDS for name in names):
+    if not any(_GUARDS.fullmatch(last_name(n)) for n in ast.walk(test)):
         return
     for statement in statements:
         for node in ast.walk(statement):
@@ -175,10 +156,10 @@ def _never_entered(engine: Calling, v: dom.Value | None) -> None:
     """Take the forwards of a module and of those in it for reached."""
     if isinstance(v, dom.Layer):
         _never_entered(engine, v.items)
-    elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
-        for item in (
-            v.items if isinstance(v, dom.Tuple) else (v.item,) if isinstance(v, dom.Seq) else (i for _, i in v.items)
-        ):
+    elif isinstance(v, dom.Seq):
+        _never_entered(engine, v.item)
+    elif isinstance(v, (dom.Tuple, dom.Dict)):
+        for item in v.items if isinstance(v, dom.Tuple) else (i for _, i in v.items):
             _never_entered(engine, item)
     elif isinstance(v, dom.Instance) and v.object.cls.is_module():
         unit = v.object.cls.find_method("forward")
@@ -211,19 +192,18 @@ LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that a
 
 def only_model(frame: Running) -> dom.Instance | None:
     """The model that a factory works on, where it is the only one among its variables."""
-    models = {
-        id(v.object): v for v in frame.scope.names.values() if isinstance(v, dom.Instance) and v.object.cls.is_module()
-    }
+    instances = (v for v in frame.scope.names.values() if isinstance(v, dom.Instance))
+    models = {id(v.object): v for v in instances if v.object.cls.is_module()}
     return next(iter(models.values())) if len(models) == 1 else None
 
 
 def hook_loosely(engine: InContext, holder: dom.Instance, hook: dom.Value, node: ast.AST) -> None:
     """Note a hook that a constructor gives to a layer under a local name: it runs when its module does."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-        held = holder.object.attrs.get(LOOSE_HOOKS)
-        known = held.items if isinstance(held, dom.Tuple) else ()
-        if hook not in known and isinstance(hook, (dom.Function, dom.Lambda, dom.Instance, dom.Partial)):
-            holder.object.attrs[LOOSE_HOOKS] = dom.Tuple((*known, hook))
+        saved = holder.object.attrs.get(LOOSE_HOOKS)
+        hooks = saved.items if isinstance(saved, dom.Tuple) else ()
+        if hook not in hooks and isinstance(hook, (dom.Function, dom.Lambda, dom.Instance, dom.Partial)):
+            holder.object.attrs[LOOSE_HOOKS] = dom.Tuple((*hooks, hook))
 
 
 _COMPARISONS: dict[str, ast.cmpop] = {
@@ -262,16 +242,15 @@ def named_tuple(module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Cl
     if not isinstance(call, ast.Call) or dotted(call).rpartition(".")[2] != "namedtuple" or len(call.args) < 2:
         return None
     names, fields = call.args[:2]
+    words: list[str] = []
     if isinstance(fields, ast.Constant) and isinstance(fields.value, str):
-        found = fields.value.replace(",", " ").split()
+        words = fields.value.replace(",", " ").split()
     elif isinstance(fields, (ast.List, ast.Tuple)):
-        found = [e.value for e in fields.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
-    else:
-        return None
+        words = [e.value for e in fields.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
     name = names.value if isinstance(names, ast.Constant) else None
-    if not isinstance(name, str) or not name.isidentifier() or not found:
+    if not isinstance(name, str) or not name.isidentifier() or not words:
         return None
-    body = "".join(f"    {field}: object\n" for field in found if field.isidentifier())
+    body = "".join(f"    {field}: object\n" for field in words if field.isidentifier())
     (node,) = ast.parse(f"class {name}(typing.NamedTuple):\n{body}").body
     assert isinstance(node, ast.ClassDef)
     return ClassInfo(module, node, name)
