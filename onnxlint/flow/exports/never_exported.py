@@ -23,18 +23,18 @@ _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLit
 
 def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
     """Those of the modules with a forward that no export meets, and what only these use, if it has no weights."""
-    found = {c for c in classes if _beside_the_model(engine, c)}
+    apart = {c for c in classes if _beside_the_model(engine, c)}
     by_file: dict[str, list[ClassInfo]] = {}
-    for c in found:
+    for c in apart:
         by_file.setdefault(c.module.path, []).append(c)
     for c in classes:
         mates = by_file.get(c.module.path, [])
-        if mates and c not in found and not _has_weights(engine, c):
+        if mates and c not in apart and not _has_weights(engine, c):
             word = re.compile(rf"\b{c.name}\b")
             theirs = sum(len(word.findall(m.text)) for m in mates)
             if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
-                found.add(c)
-    return frozenset(found)
+                apart.add(c)
+    return frozenset(apart)
 
 
 def replaced(engine: Defining, forward: FunctionUnit) -> bool:
@@ -42,8 +42,8 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
     cls = forward.cls
     if cls is None or forward.name != "forward" or not any(cls.decorators):
         return False
-    found = (engine.global_value(cls.module, name) for name in cls.decorators if name.isidentifier())
-    return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in found)
+    decorators = (engine.global_value(cls.module, name) for name in cls.decorators if name.isidentifier())
+    return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in decorators)
 
 
 def is_a_loss(unit: FunctionUnit) -> bool:
@@ -53,23 +53,20 @@ def is_a_loss(unit: FunctionUnit) -> bool:
 
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
     """True for a loss, a training wrapper, a runner of exports, and a transform of images without weights."""
-    if (
-        "Loss" in cls.name
-        or cls.name.endswith(("Criterion", "Matcher", "Assigner"))
-        or any(".loss." in b for b in cls.external_bases())
-    ):
+    if "Loss" in cls.name or cls.name.endswith(("Criterion", "Matcher", "Assigner")):
+        return True
+    if any(".loss." in b for b in cls.external_bases()):
         return True
     unit = cls.find_method("forward")
     if unit is not None and (_gives_a_loss(engine, cls, unit) or _runs_exports(unit)):
         return True
-    if not any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values()):
-        return False
-    return not _has_weights(engine, cls)
+    images = any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values())
+    return images and not _has_weights(engine, cls)
 
 
 def _has_weights(engine: Defining, cls: ClassInfo) -> bool:
-    held = engine.sketch(cls).attrs.values()
-    return cls.extends_library_model() or any(isinstance(v, (Layer, Instance, Tensor)) for v in held)
+    attributes = engine.sketch(cls).attrs.values()
+    return cls.extends_library_model() or any(isinstance(v, (Layer, Instance, Tensor)) for v in attributes)
 
 
 def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
@@ -78,11 +75,10 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
     if "return" not in text:
         return False
     losses = 0
-    for found in _RETURN.finditer(text):
-        value = found["value"]
-        if _LOSS.match(value) or _LOSS_AMONG.match(value) or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
+    for match in _RETURN.finditer(text):
+        if _LOSS.match(match["value"]) or (depth < 2 and _calls_a_loss(engine, cls, match["value"], depth)):
             losses += 1
-        elif not _asked_by_a_flag(text, found.start()):
+        elif not _asked_by_a_flag(text, match.start()):
             return False
     return losses > 0
 
@@ -95,9 +91,9 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
     method = cls.find_method(call[1])
     if method is not None:
         return _gives_a_loss(engine, cls, method, depth + 1)
-    held = engine.sketch(cls).attrs.get(call[1])
-    unit = held.object.cls.find_method("forward") if isinstance(held, Instance) else None
-    return isinstance(held, Instance) and unit is not None and _gives_a_loss(engine, held.object.cls, unit, depth + 1)
+    inner = engine.sketch(cls).attrs.get(call[1])
+    unit = inner.object.cls.find_method("forward") if isinstance(inner, Instance) else None
+    return isinstance(inner, Instance) and unit is not None and _gives_a_loss(engine, inner.object.cls, unit, depth + 1)
 
 
 def _asked_by_a_flag(text: str, at: int) -> bool:

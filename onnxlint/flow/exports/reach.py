@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -80,37 +80,38 @@ class Reach:
 
     def outside(self) -> dict[str, str]:
         """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
-        found: dict[str, str] = {}
-        for info, name, _ in self.tests:
-            found[f"{info.source.path}:{name}"] = f"a test; the project exports at {self.origin}"
-        bounded = bool(self.roots) and not self.unbounded
+        test = f"a test; the project exports at {self.origin}" if self.tests else ""
+        outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
         own = {c: self._beside(c) for c in self._classes()}
-        bounded = bounded and any(self._is_seen(c) for c in own)  # else whatever is exported, no name led to it
+        # Where no class was seen, whatever is exported, no name led to it.
+        bounded = bool(self.roots) and not self.unbounded and any(self._is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
         unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
         apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
         for c, reason in own.items():
             if bounded and not self._is_seen(c):
-                found[name_of(c)] = f"not reached from {self.origin}"
+                outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and models and not (bounded and self._is_root(c)):
-                found[name_of(c)] = reason
+                outside[name_of(c)] = reason
             elif apart and not self._is_root(c) and c in unheld:
-                found[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
-        return found
+                outside[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
+        return outside
 
     def callers(self) -> list[str]:
         """The functions that call one that exports, by path and name, but those that say so; the outermost first."""
         names = [name.rpartition(".")[2] for _, name in self.exporting]
         calls = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\(")
-        found: dict[str, None] = {}
+        callers: dict[str, None] = {}
         for info, name in reversed(self.exporting[:CALLERS]):
             cls = info.classes.get(name.partition(".")[0])
             units = [*(cls.methods.values() if cls is not None else ()), *filter(None, [info.functions.get(name)])]
-            for unit in units:
-                if not may_export(unit.text) and calls.search(unit.text.partition(":")[2]):
-                    found[name_of(unit)] = None
-        return list(found)
+            callers |= {
+                name_of(unit): None
+                for unit in units
+                if not may_export(unit.text) and calls.search(unit.text.partition(":")[2])
+            }
+        return list(callers)
 
     def is_test(self, info: ModuleInfo, name: str = "") -> bool:
         """True for what stands in a test, by the names of folder, file, function and class."""
@@ -129,8 +130,7 @@ class Reach:
                 yield info, unit.qualname, line + unit.shift
         if may_export(_text(info, MODULE_LEVEL)):
             statements = [s for s in info.source.tree.body if not isinstance(s, (ast.FunctionDef, ast.ClassDef))]
-            line = _export_in(info, *statements)
-            if line:
+            if line := _export_in(info, *statements):
                 yield info, MODULE_LEVEL, line
 
     def _roots_of(self, info: ModuleInfo) -> list[tuple[ModuleInfo, str, int]]:
@@ -261,9 +261,7 @@ class Reach:
             return ""
         names = [c.name, *(b.name for b in c.mro()[1:])]
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
-        if folder or any(_PREPARES.search(n) for n in names):
-            return "it prepares or measures data"
-        return ""
+        return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""
 
     def _in_folder(self, info: ModuleInfo, names: Sequence[str]) -> bool:
         return any(part.lower() in names for part in self._parts(info)[:-1])
@@ -277,39 +275,37 @@ class Reach:
 def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Part]:
     """Parts of modules that know which of their definitions no export comes to."""
     reach = Reach(modules)
-    outside, callers, known = reach.outside(), reach.callers(), []
+    outside, callers, reached = reach.outside(), reach.callers(), []
     called = methods_called(_text(info, name.partition(".")[0]) for info, name in reach.exporting)
     set_length = of_set_length(modules)
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         mine = tuple(name for name in callers if name.startswith(paths))
-        known.append(replace(part, outside=own, callers=mine, called=called, set_length=set_length))
+        reached.append(replace(part, outside=own, callers=mine, called=called))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
-        return [replace(known[0], exports=exports, origin=reach.origin)]
-    return known
+        return [replace(reached[0], exports=exports, origin=reach.origin)]
+    return reached
 
 
 def _is_traced(c: ClassInfo) -> bool:
     """True for a class with a forward: a module, or a function with a gradient of its own."""
-    bases = c.external_bases()
-    return c.find_method("forward") is not None and (
-        c.is_module() or any(b.startswith("torch.autograd.") for b in bases)
-    )
+    autograd = any(b.startswith("torch.autograd.") for b in c.external_bases())
+    return c.find_method("forward") is not None and (c.is_module() or autograd)
 
 
 def _text(info: ModuleInfo, name: str) -> str:
     """The source of a definition, without its decorators; of the module level, all but functions and classes."""
     lines = info.source.lines
     if name == MODULE_LEVEL:
-        kept: list[str] = []
+        rest: list[str] = []
         at = 0
         spans = [(f.first, f.last) for f in info.outline.functions] + [(c.first, c.last) for c in info.outline.classes]
         for first, last in sorted(spans):
-            kept += lines[at : max(first - 1, at)]
+            rest += lines[at : max(first - 1, at)]
             at = max(at, last)
-        return "\n".join([*kept, *lines[at:]])
+        return "\n".join([*rest, *lines[at:]])
     if name in info.functions:
         return info.functions[name].text
     if name in info.classes:
@@ -322,18 +318,12 @@ def _text(info: ModuleInfo, name: str) -> str:
 
 def _export_in(info: ModuleInfo, *nodes: ast.AST) -> int:
     """The line of the first call in some nodes that exports to ONNX; 0 where there is none."""
-    local: Mapping[str, str] = dict(
-        pair
-        for node in nodes
-        for s in ast.walk(node)
-        if isinstance(s, (ast.Import, ast.ImportFrom))
-        for pair in imported(s, info.name, info.is_package)
-    )
+    imports = (s for node in nodes for s in ast.walk(node) if isinstance(s, (ast.Import, ast.ImportFrom)))
+    local = dict(pair for s in imports for pair in imported(s, info.name, info.is_package))
     for node in nodes:
         for call in ast.walk(node):
             if isinstance(call, ast.Call) and isinstance(call.func, (ast.Name, ast.Attribute)):
-                name = dotted(call.func)
-                head, dot, rest = name.partition(".")
+                head, dot, rest = dotted(call.func).partition(".")
                 full = (local.get(head) or info.aliases.get(head, head)) + dot + rest
                 own = info.project.module(full.rpartition(".")[0], info) is not None or full in info.functions
                 if _EXPORTING.fullmatch(full) or (_WRAPPING.fullmatch(full) and not own):

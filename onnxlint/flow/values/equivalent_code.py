@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from onnxlint.flow.values.node_places import assignments
+from onnxlint.flow.values.node_places import assignments, last_name
 from onnxlint.flow.values.size_forms import read_sizes_of
 
 _FIXED = (ast.Constant, ast.Name, ast.BinOp)
@@ -18,9 +18,7 @@ _COUNTS = re.compile(r"(?:^|_)(?:len|lens|lengths?|ids)$")
 
 def holds_outputs(call: ast.AST) -> bool:
     """True for `len(attention_outputs)`: by its name a tuple of tensors, whatever a caller was seen to give."""
-    first = call.args[0] if isinstance(call, ast.Call) and call.args else None
-    name = first.attr if isinstance(first, ast.Attribute) else first.id if isinstance(first, ast.Name) else ""
-    return name.endswith("outputs")
+    return isinstance(call, ast.Call) and bool(call.args) and last_name(call.args[0]).endswith("outputs")
 
 
 def asks_for_elements(node: ast.expr) -> bool:
@@ -43,15 +41,13 @@ def asks_for_memory(test: ast.expr, function: ast.AST, number: Callable[[ast.exp
 
     What is counted is `numel()` or the product of all sizes, maybe in gigabytes. `number` tells what is fixed.
     """
-    if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
-        return False
-    if not isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
-        return False
-    limit = number(test.comparators[0]) if isinstance(test.comparators[0], _FIXED) else None
-    if limit is None:
-        return False
-    count = _assigned(test.left, function)
-    if not _counts_elements(count):
+    match test:
+        case ast.Compare(left, [ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [bound]):
+            limit = number(bound) if isinstance(bound, _FIXED) else None
+            count = _assigned(left, function)
+        case _:
+            return False
+    if limit is None or not _counts_elements(count):
         return False
     while isinstance(count, ast.BinOp) and isinstance(count.op, ast.Div):
         limit *= number(count.right) or 0
@@ -71,8 +67,8 @@ def _assigned(node: ast.expr, function: ast.AST) -> ast.expr:
     """What a name stands for where the function assigns it once; the expression itself elsewhere."""
     if not isinstance(node, ast.Name):
         return node
-    found = assignments(function).get(node.id, [])
-    return found[0] if len(found) == 1 else node
+    values = assignments(function).get(node.id, [])
+    return values[0] if len(values) == 1 else node
 
 
 def _counts_elements(node: ast.expr) -> bool:
@@ -89,14 +85,11 @@ def splits_work(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:
 
 
 def _whole_and_pieces(whole: Sequence[ast.stmt], pieces: Sequence[ast.stmt]) -> bool:
-    if (
-        len(whole) != 1
-        or not isinstance(whole[0], (ast.Assign, ast.Return))
-        or not isinstance(whole[0].value, ast.Call)
-    ):
-        return False
-    wanted = ast.dump(whole[0].value.func)
-    return any(ast.dump(call.func) == wanted for loop in _loops(pieces) for call in _calls(loop))
+    match whole:
+        case [ast.Assign(value=ast.Call(f)) | ast.Return(ast.Call(f))]:
+            wanted = ast.dump(f)
+            return any(ast.dump(call.func) == wanted for loop in _loops(pieces) for call in _calls(loop))
+    return False
 
 
 def _loops(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
@@ -111,21 +104,14 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 @lru_cache(maxsize=256)
 def one_for_each_module(loop: ast.For | ast.AsyncFor) -> bool:
     """True for `for i, x in enumerate(xs)` around `self.parts[i]`: the model has as many parts as turns."""
-    target, over = loop.target, loop.iter
-    if not (isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name) and isinstance(over, ast.Call)):
-        return False
-    number = target.elts[0].id
-    return (
-        isinstance(over.func, ast.Name)
-        and over.func.id == "enumerate"
-        and any(
-            isinstance(n, ast.Subscript)
-            and isinstance(n.slice, ast.Name)
-            and n.slice.id == number
-            and isinstance(n.value, ast.Attribute)
-            and isinstance(n.value.value, ast.Name)
-            and n.value.value.id == "self"
-            for s in loop.body
-            for n in ast.walk(s)
-        )
-    )
+    match loop.target, loop.iter:
+        case ast.Tuple([ast.Name(number), *_]), ast.Call(ast.Name("enumerate")):
+            nodes = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Subscript))
+            return any(_is_part(n) and getattr(n.slice, "id", "") == number for n in nodes)
+    return False
+
+
+def _is_part(node: ast.Subscript) -> bool:
+    """True for `self.parts[i]`."""
+    owner = node.value.value if isinstance(node.value, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == "self"

@@ -29,19 +29,15 @@ def unfolds(test: ast.expr, body: Sequence[ast.stmt]) -> bool:
     if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
         return False
     owner, factors = read_sizes_of(test.left), [ast.dump(f) for f in _factors(test.comparators[0])]
-    return (
-        owner is not None
-        and len(factors) > 1
-        and any(
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and call.func.attr in ("view", "reshape", "unflatten")
-            and ast.dump(call.func.value) == ast.dump(owner)
-            and set(factors) <= {ast.dump(n) for a in call.args for n in ast.walk(a)}
-            for s in body
-            for call in ast.walk(s)
-        )
-    )
+    if owner is None or len(factors) < 2:
+        return False
+    for call in (n for s in body for n in ast.walk(s) if isinstance(n, ast.Call)):
+        f = call.func
+        if isinstance(f, ast.Attribute) and f.attr in ("view", "reshape", "unflatten"):
+            sizes = {ast.dump(n) for a in call.args for n in ast.walk(a)}
+            if ast.dump(f.value) == ast.dump(owner) and sizes.issuperset(factors):
+                return True
+    return False
 
 
 def read_sizes_of(node: ast.expr) -> ast.expr | None:
@@ -69,17 +65,11 @@ def restacked(call: ast.AST, function: ast.AST) -> bool:
     if owner is None:
         return False
     assigned = [(n.targets[0], n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)]
-    stacked = {
-        v.args[0].id
-        for t, v in assigned
-        if isinstance(t, ast.Name)
-        and t.id == owner
-        and isinstance(v, ast.Call)
-        and isinstance(v.func, ast.Attribute)
-        and v.func.attr == "stack"
-        and bool(v.args)
-        and isinstance(v.args[0], ast.Name)
-    }
+    stacked = set()
+    for pair in assigned:
+        match pair:
+            case ast.Name(name), ast.Call(ast.Attribute(attr="stack"), [ast.Name(parts), *_]) if name == owner:
+                stacked.add(parts)
     return any(isinstance(t, ast.Name) and t.id in stacked and call in ast.walk(v) for t, v in assigned)
 
 
@@ -87,11 +77,11 @@ def _unbound(call: ast.AST) -> str | None:
     """The name of the tensor that `x.unbind()` or `torch.unbind(x)` takes apart along its first axis."""
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "unbind"):
         return None
-    given = [*call.args, *(k.value for k in call.keywords)]
+    args = [*call.args, *(k.value for k in call.keywords)]
     owner = call.func.value
-    if isinstance(owner, ast.Name) and owner.id == "torch":
-        owner, given = (given[0], given[1:]) if given else (owner, given)
-    zero = all(isinstance(v, ast.Constant) and v.value == 0 for v in given)
+    if isinstance(owner, ast.Name) and owner.id == "torch" and args:
+        owner, *args = args
+    zero = all(isinstance(v, ast.Constant) and v.value == 0 for v in args)
     return owner.id if isinstance(owner, ast.Name) and zero else None
 
 
