@@ -74,21 +74,21 @@ _whole = msgspec.msgpack.Decoder(_Whole)
 def analyse_files(index: Index, request: Request, store: Store, processes: int = 1) -> Analysis:
     """Analyse the files that an index has read, from the cache as far as that is possible."""
     key = _run_key(index, request)
-    held = None if request.debug else _recalled(index, request, store.get("run", key))
-    if held is not None:
-        return held
+    cached = None if request.debug else _recalled(index, request, store.get("run", key))
+    if cached is not None:
+        return cached
     run = _Run(index, request, store, processes)
     outcomes = run.outcomes()
     seen = part_results.merged(observations for observations, _ in outcomes)
     guard = Guard([p for _, o in outcomes for p in o.problems], request.debug)
     for _, outcome in outcomes:
-        index.faulty.update((Path(path), found) for path, found in outcome.faulty.items())
+        index.faulty.update((Path(path), diagnostic) for path, diagnostic in outcome.faulty.items())
     models: tuple[Candidate, ...] | None = None
     if request.probing:
         built = frozenset(name for _, o in outcomes for name in o.built)
         models = candidates(run.modules, built, [c for _, o in outcomes for c in o.exported], guard)
     problems = tuple(dict.fromkeys(guard.problems))
-    probed = {path: told for _, o in outcomes for path, told in o.probed.items()}
+    probed = {path: hashed for _, o in outcomes for path, hashed in o.probed.items()}
     faulty = {str(path): index.faulty[path] for path in index.faulty if path in index.digests}
     run.keep("run", key, _Whole(part_results.plain(seen), problems, models, faulty, probed))
     return Analysis(seen, problems, models or ())
@@ -113,9 +113,9 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
         return None
     if request.probing and whole.models is None:
         return None
-    if not all(index.hash_of(path) == told for path, told in whole.probed.items()):
+    if not all(index.hash_of(path) == hashed for path, hashed in whole.probed.items()):
         return None
-    index.faulty.update((Path(path), found) for path, found in whole.faulty.items())
+    index.faulty.update((Path(path), diagnostic) for path, diagnostic in whole.faulty.items())
     return Analysis(seen, whole.problems, whole.models or ())
 
 
@@ -138,8 +138,8 @@ class _Run:
             Interpreter, self._project, table, asked.opset, asked.exporters, asked.debug, asked.watched
         )
         self._run_part = run_part
-        known = self._project.modules
-        self.modules = in_order(known[path] for path in index.own if path in known)
+        modules = self._project.modules
+        self.modules = in_order(modules[path] for path in index.own if path in modules)
 
     def outcomes(self) -> list[tuple[list[Observation], Outcome]]:
         """What every part gave, in an order that depends on the files alone."""
@@ -169,8 +169,8 @@ class _Run:
 
     def _all(self, parts: Sequence[Part]) -> list[tuple[list[Observation], Outcome]]:
         keys = [self._key(part) for part in parts]
-        found = {n: held for n, key in enumerate(keys) if (held := self._kept(key)) is not None}
-        left = [n for n in range(len(parts)) if n not in found]
+        results = {n: cached for n, key in enumerate(keys) if (cached := self._kept(key)) is not None}
+        left = [n for n in range(len(parts)) if n not in results]
         weights = {n: sum(len(m.source.text) for m in parts[n].modules) for n in left}
         left.sort(key=lambda n: -weights[n])
         worth = sum(weights.values()) >= WORTH_PROCESSES
@@ -179,9 +179,9 @@ class _Run:
             return self._analysed(parts[number])
 
         for number, outcome in workers.run(work, left, self._processes if worth else 1):
-            found[number] = part_results.told(outcome.observations), outcome
+            results[number] = part_results.told(outcome.observations), outcome
             self.keep("part", keys[number], outcome)
-        return [found[number] for number in range(len(parts))]
+        return [results[number] for number in range(len(parts))]
 
     def _key(self, part: Part) -> bytes:
         """A hash of what a part is given; what it reads besides is told by its record."""
@@ -205,7 +205,7 @@ class _Run:
         if outcome is None:
             return None
         moves = self._fingerprints.moves(outcome.record)
-        if moves is None or not all(self._index.hash_of(path) == told for path, told in outcome.probed.items()):
+        if moves is None or not all(self._index.hash_of(path) == hashed for path, hashed in outcome.probed.items()):
             return None
         seen, exported = (
             part_results.moved(part_results.told(outcome.observations), moves),
@@ -233,7 +233,7 @@ class _Run:
             _names(name_of(c) for c in engine.created),
             _names(name_of(u) for u in ran),
             {unit: list(classes) for unit, classes in run.left.items()},
-            {str(p): told for p, told in self._index.faulty.items() if str(p) in reads.probed},
+            {str(p): diagnostic for p, diagnostic in self._index.faulty.items() if str(p) in reads.probed},
             {path: self._index.hash_of(path) for path in sorted(reads.probed)},
             self._fingerprints.record(_without(reads, own)),
         )
@@ -241,8 +241,8 @@ class _Run:
         return outcome
 
 
-def _names(found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(found)))
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(names)))
 
 
 def _without(reads: Reads, own: set[Any]) -> Reads:

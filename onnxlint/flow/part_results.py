@@ -60,11 +60,11 @@ def encode(record: msgspec.Struct) -> bytes:
 def decode(data: bytes) -> Outcome | None:
     """The outcome that some bytes hold; None if they hold none."""
     try:
-        found = _decoder.decode(data)
-        told(found.observations)
+        outcome = _decoder.decode(data)
+        told(outcome.observations)
     except (msgspec.MsgspecError, RecursionError, OverflowError):
         return None
-    return found
+    return outcome
 
 
 def plain(seen: Iterable[Observation]) -> list[tuple[str, dict[str, Any]]]:
@@ -72,11 +72,11 @@ def plain(seen: Iterable[Observation]) -> list[tuple[str, dict[str, Any]]]:
     return [(type(observation).__name__, msgspec.to_builtins(observation)) for observation in seen]
 
 
-def told(found: Iterable[tuple[str, dict[str, Any]]]) -> list[Observation]:
+def told(pairs: Iterable[tuple[str, dict[str, Any]]]) -> list[Observation]:
     """Observations of their kinds and fields. Raises msgspec.ValidationError for what is none."""
     kinds = _kinds()
     made = []
-    for name, fields in found:
+    for name, fields in pairs:
         if name not in kinds:
             raise msgspec.ValidationError(f"no kind of observation is called {name}")
         observation: Observation = msgspec.convert(fields, kinds[name])
@@ -97,10 +97,10 @@ def _kinds() -> dict[str, type[Observation]]:
     return {kind.__name__: kind for kind in kinds}
 
 
-def moved(found: Sequence[T], moves: Moves) -> list[T] | None:
+def moved(records: Sequence[T], moves: Moves) -> list[T] | None:
     """Observations or models at the places that their lines have by now; None for a line in nothing that was read."""
     try:
-        return [_moved(record, moves) for record in found] if moves else list(found)
+        return [_moved(record, moves) for record in records] if moves else list(records)
     except LookupError:
         return None
 
@@ -128,18 +128,18 @@ def _shift(moves: Moves, path: str, line: int) -> int:
     """How far a line of a file moved. Raises LookupError where nothing that was read holds it."""
     if path not in moves:
         return 0
-    held = [(last - first, by) for first, last, by in moves[path] if first <= line <= last]
-    if not held:
+    shifts = [(last - first, by) for first, last, by in moves[path] if first <= line <= last]
+    if not shifts:
         raise LookupError(f"{path}:{line}")
-    return min(held)[1]
+    return min(shifts)[1]
 
 
 def merged(groups: Iterable[Sequence[Observation]]) -> tuple[Observation, ...]:
     """The observations of all parts, those of one kind at one place as one."""
-    found: dict[tuple[Any, ...], Observation] = {}
+    merged_: dict[tuple[Any, ...], Observation] = {}
     for group in groups:
         for observation in group:
-            before = found.get(observation.key)
-            found[observation.key] = observation if before is None else before.and_also(observation)
-    called = {o.span for o in found.values() if isinstance(o, observations.ExportCall) and o.caller}
-    return tuple(o for o in found.values() if getattr(o, "caller", None) != "" or o.span not in called)
+            before = merged_.get(observation.key)
+            merged_[observation.key] = observation if before is None else before.and_also(observation)
+    called = {o.span for o in merged_.values() if isinstance(o, observations.ExportCall) and o.caller}
+    return tuple(o for o in merged_.values() if getattr(o, "caller", None) != "" or o.span not in called)

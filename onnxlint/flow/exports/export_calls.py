@@ -33,11 +33,11 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
     dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
     axes_value = arguments.get("dynamic_axes", dom.NONE)
     shapes_value = arguments.get("dynamic_shapes", dom.NONE)
-    axes, known = _axes(shapes_value if dom.is_none(axes_value) else axes_value)
+    axes, axes_known = _axes(shapes_value if dom.is_none(axes_value) else axes_value)
     parameters = parameters_of(model)
     opset = dom.as_int(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
     fixed: tuple[tuple[str, int, str], ...] = ()
-    if isinstance(model, dom.Instance) and known and axes:
+    if isinstance(model, dom.Instance) and axes_known and axes:
         fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
     exported = candidate(engine, model, inputs, arguments)
     engine.exports_here(exported is not None)
@@ -56,7 +56,7 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
         model=_label(model),
         has_dynamic_axes=unknown or not dom.is_none(axes_value),
         has_dynamic_shapes=not dom.is_none(shapes_value),
-        axes_known=known,
+        axes_known=axes_known,
         axes=axes,
         input_names=names_of(arguments.get("input_names")),
         output_names=names_of(arguments.get("output_names")),

@@ -130,14 +130,14 @@ def _kind(v: dom.Value) -> str:
     return "numbered" if isinstance(v, dom.Dict) and any(isinstance(k, int) for k, _ in v.items) else ""
 
 
-def around(engine: InContext, given: dict[str, dom.Value], node: ast.AST) -> dict[str, Any]:
+def around(engine: InContext, arguments: dict[str, dom.Value], node: ast.AST) -> dict[str, Any]:
     """What the function says of the model and of its shapes, and what it does after the call."""
     site = _site(engine, node)
     if site is None:
         return {}
-    model = given.get("model", dom.Unknown())
+    model = arguments.get("model", dom.Unknown())
     written = argument(node, "model", 0) or argument(node, "mod", 0)
-    shapes = given.get("dynamic_shapes")
+    shapes = arguments.get("dynamic_shapes")
     form, size = "", 0
     keys: tuple[str, ...] = ()
     if isinstance(shapes, dom.Dict) and shapes.rest is None:

@@ -17,7 +17,7 @@ _WRITTEN_OUT = 256  # numbers of one input that are taken over as the script wri
 _DTYPES = {"int": "int64", "index": "int64", "bool": "bool"}
 
 
-def candidate(engine: Exporting, model: Value, inputs: Value, given: dict[str, Value]) -> Candidate | None:
+def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str, Value]) -> Candidate | None:
     """The model of an export call, with the shapes, the plain values and the axes of the arguments that it gives."""
     if not isinstance(model, Instance):
         return None
@@ -32,7 +32,7 @@ def candidate(engine: Exporting, model: Value, inputs: Value, given: dict[str, V
         arguments = _arguments(engine, model.object)
     given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     fed = list(zip(_every_parameter(unit), given_args, strict=False))
-    specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, given, i)) is not None}
+    specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, options, i)) is not None}
     values = {n: v.literal for n, v in fed if isinstance(v, Const) and _writable(v.literal)}
     reason = None
     if "forward" in model.object.attrs:
@@ -77,13 +77,13 @@ def _arguments(engine: Exporting, obj: Object) -> dict[str, Any] | None:
     names = _every_parameter(unit) if unit is not None else [name for c in reversed(obj.cls.mro()) for name in c.fields]
     if len(args) > len(names):
         return None
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, v in (*zip(names, args, strict=False), *kwargs):
         try:
-            found[name] = _plain(engine, v)
+            arguments[name] = _plain(engine, v)
         except _Untold:
             return None
-    return found
+    return arguments
 
 
 class _Untold(Exception):
@@ -116,15 +116,15 @@ def _every_parameter(unit: FunctionUnit) -> list[str]:
     return [p.arg for p in [*a.posonlyargs, *a.args]][1:]
 
 
-def _spec(v: Value, parameter: str, given: dict[str, Value], position: int) -> TensorSpec | None:
+def _spec(v: Value, parameter: str, options: dict[str, Value], position: int) -> TensorSpec | None:
     """The spec of one example input, its dynamic dims named as the call names them; None where it is not known."""
     if not isinstance(v, Tensor) or v.dims is None:
         return None
-    names = names_of(given.get("input_names"))
+    names = names_of(options.get("input_names"))
     label = names[position] if names is not None and position < len(names) else parameter
     axes: dict[int, str] = {}
     for source, key in (("dynamic_axes", label), ("dynamic_shapes", parameter)):
-        table = given.get(source)
+        table = options.get(source)
         entry = table.get(key) if isinstance(table, Dict) else None
         if isinstance(entry, Dict):
             for k, name in entry.items:

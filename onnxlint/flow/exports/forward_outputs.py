@@ -19,18 +19,18 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     """Note what a `return` of the forward that is exported gives back."""
     engine = frame.engine
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
-        found: list[Given] = []
+        outputs: list[Given] = []
         if not (isinstance(v, Tensor) and v.given):  # all that comes out is what went in: a layer that is off
-            _look(frame, node, v, found)
-        engine.gives_back(found)
+            _look(frame, node, v, outputs)
+        engine.gives_back(outputs)
 
 
 def report(engine: Engine) -> None:
     """Emit what was noted. What one way out of forward gives back and another does not is not sure to be exported."""
-    kinds = [{(g.what, g.name) for g in found} for found in engine.exits]
+    kinds = [{(g.what, g.name) for g in outputs} for outputs in engine.exits]
     everywhere = set.intersection(*kinds) if kinds else set()
-    for found in engine.exits:
-        for g in found:
+    for outputs in engine.exits:
+        for g in outputs:
             sure = (g.what, g.name) in everywhere
             engine.emit(
                 observations.Output,
@@ -89,5 +89,5 @@ def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Give
         _note(frame, node, "object", cls.name, outputs)
 
 
-def _note(frame: Running, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
-    found.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))
+def _note(frame: Running, node: ast.expr, what: str, name: str, outputs: list[Given], *, inside: bool = False) -> None:
+    outputs.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))

@@ -76,7 +76,8 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
         return False
     losses = 0
     for match in _RETURN.finditer(text):
-        if _LOSS.match(match["value"]) or (depth < 2 and _calls_a_loss(engine, cls, match["value"], depth)):
+        value = match["value"]
+        if _LOSS.match(value) or _LOSS_AMONG.match(value) or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
             losses += 1
         elif not _asked_by_a_flag(text, match.start()):
             return False

@@ -282,7 +282,7 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         mine = tuple(name for name in callers if name.startswith(paths))
-        reached.append(replace(part, outside=own, callers=mine, called=called))
+        reached.append(replace(part, outside=own, callers=mine, called=called, set_length=set_length))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         return [replace(reached[0], exports=exports, origin=reach.origin)]

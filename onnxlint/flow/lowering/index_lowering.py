@@ -88,5 +88,5 @@ def _counts_from_zero(body: Body, node: ast.expr) -> bool:
 @lru_cache(maxsize=256)  # a name may be assigned as often as it is read
 def _name_is(body: Body, name: str, test: Callable[[Body, ast.expr], bool], but: tuple[type, ...] = ()) -> bool:
     """True where all that a name is assigned, but for nodes of some kinds, is no other name and passes a test."""
-    given = [v for v in bound(body, name) if not isinstance(v, but)]
-    return bool(given) and all(not isinstance(v, ast.Name) and test(body, v) for v in given)
+    values = [v for v in bound(body, name) if not isinstance(v, but)]
+    return bool(values) and all(not isinstance(v, ast.Name) and test(body, v) for v in values)

@@ -13,10 +13,10 @@ from onnxlint.flow.values import shapes
 @handles("zeros ones empty rand randn full")
 def _creation(call: Call) -> dom.Value:
     if call.op == "full":
-        given = call.arg(0, "size")
-        sizes = list(given.items) if isinstance(given, dom.Tuple) else None
-        if isinstance(given, dom.Shape) and given.tensor.dims is not None:
-            sizes = list(given.tensor.dims)
+        size = call.arg(0, "size")
+        sizes = list(size.items) if isinstance(size, dom.Tuple) else None
+        if isinstance(size, dom.Shape) and size.tensor.dims is not None:
+            sizes = list(size.tensor.dims)
     else:
         sizes = call.sizes(0, "size")
     call.engine.use_all(call.args, call.op)
@@ -29,8 +29,8 @@ def _creation(call: Call) -> dom.Value:
 def _new(call: Call) -> dom.Value:
     sizes = call.sizes(1, "size")
     if call.op == "new_full":
-        given = call.arg(1, "size")
-        sizes = list(given.items) if isinstance(given, dom.Tuple) else None
+        size = call.arg(1, "size")
+        sizes = list(size.items) if isinstance(size, dom.Tuple) else None
     return call.made(tuple(shapes.from_value(s) for s in sizes) if sizes is not None else None, call.tensor.kind)
 
 
@@ -42,8 +42,8 @@ def _creation_like(call: Call) -> dom.Value:
 
 @handles("randint")
 def _randint(call: Call) -> dom.Value:
-    given = call.kwargs.get("size") or next((v for v in reversed(call.args) if isinstance(v, dom.Tuple)), None)
-    dims = tuple(shapes.from_value(s) for s in given.items) if isinstance(given, dom.Tuple) else None
+    size = call.kwargs.get("size") or next((v for v in reversed(call.args) if isinstance(v, dom.Tuple)), None)
+    dims = tuple(shapes.from_value(s) for s in size.items) if isinstance(size, dom.Tuple) else None
     return call.made(dims, "int")
 
 
@@ -60,12 +60,12 @@ def _arange(call: Call) -> dom.Value:
         made = call.made((shapes.from_value(steps or dom.CONFIG),), "float")
         made.trace = steps.trace if steps is not None else None
         return made
-    given = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
+    bounds = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
     start, end, step = _bounds(call)
     first, stride = dom.as_int(start), dom.as_int(step)
     kind = "index" if first is not None and first >= 0 and stride is not None and stride > 0 else "int"
     made = call.made((_steps(start, end, step),), kind)
-    made.trace = next((v.trace for v in given if v.trace), None)
+    made.trace = next((v.trace for v in bounds if v.trace), None)
     return made
 
 
@@ -104,8 +104,8 @@ def _eye(call: Call) -> dom.Value:
     """
 )
 def _tensor(call: Call) -> dom.Value:
-    given = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
-    return tensor_literals.tensor(call.engine, call, given if given is not None else dom.UNKNOWN)
+    value = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
+    return tensor_literals.tensor(call.engine, call, value if value is not None else dom.UNKNOWN)
 
 
 @handles("meshgrid")

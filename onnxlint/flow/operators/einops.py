@@ -14,17 +14,17 @@ from onnxlint.flow.values.joins import element
 def call(name: str, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> dom.Value:
     """A call of einops; of its functions, those that follow a pattern."""
     tensors = [a for a in args if isinstance(a, dom.Tensor)]
-    given = args[0] if args else dom.UNKNOWN
+    first_arg = args[0] if args else dom.UNKNOWN
     texts = [a.literal for a in args if isinstance(a, dom.Const) and isinstance(a.literal, str)]
     if name.endswith(".einsum") and tensors and texts:
         return _einsum(texts[0], tensors)
     if name.endswith((".pack", ".unpack")):
-        first = _stacked(given)
+        first = _stacked(first_arg)
         plain = replace(first, dims=None, lead=None, view=None) if isinstance(first, dom.Tensor) else dom.UNKNOWN
         return dom.Tuple((plain, dom.CONFIG)) if name.endswith(".pack") else dom.Seq(plain)
     if not name.endswith((".rearrange", ".reduce", ".repeat")):
         return dom.UNKNOWN
-    t = _stacked(given)
+    t = _stacked(first_arg)
     if not isinstance(t, dom.Tensor):
         return dom.UNKNOWN
     pattern = texts[0] if texts else ""
@@ -60,8 +60,8 @@ def _einsum(pattern: str, tensors: Sequence[dom.Tensor]) -> dom.Tensor:
     from onnxlint.flow.operators.products import einsum
 
     source = next((t for t in tensors if t.source == "input"), tensors[0])
-    known = all(t.dims is not None for t in tensors)
-    dims = einsum(text, tensors, shapes.Axes()) if known else None
+    ranked = all(t.dims is not None for t in tensors)
+    dims = einsum(text, tensors, shapes.Axes()) if ranked else None
     return dom.Tensor(dims, None, source.source, None, None, None, source.trace)
 
 
@@ -74,19 +74,19 @@ class _Axis:
 
 
 def _axes(side: str) -> list[_Axis]:
-    found: list[_Axis] = []
+    axes: list[_Axis] = []
     group: list[str] | None = None
     for word in side.replace("(", " ( ").replace(")", " ) ").split():
         if word == "(":
             group = []
         elif word == ")":
-            found.append(_Axis(tuple(group or ()), True))
+            axes.append(_Axis(tuple(group or ()), True))
             group = None
         elif group is not None:
             group.append(word)
         else:
-            found.append(_Axis((word,)))
-    return found
+            axes.append(_Axis((word,)))
+    return axes
 
 
 def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, dom.Value]) -> shapes.Dims | None:
@@ -132,8 +132,8 @@ def _take_apart(axis: _Axis, size: dom.Extent, sizes: dict[str, dom.Extent]) -> 
     open_names = [n for n in names if n not in sizes and not n.isdigit()]
     if len(open_names) != 1:
         return
-    known = [dom.as_int(_size(n, sizes)) for n in names if n != open_names[0]]
-    factor = math.prod(n for n in known if n is not None) if None not in known else None
+    literals = [dom.as_int(_size(n, sizes)) for n in names if n != open_names[0]]
+    factor = math.prod(n for n in literals if n is not None) if None not in literals else None
     others = [sizes[n] for n in names if isinstance(sizes.get(n), dom.Dim)]
     part = shapes.resized(size, lambda n: n // factor if factor else None)
     for other in others:

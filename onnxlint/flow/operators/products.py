@@ -110,13 +110,13 @@ def einsum(text: str, tensors: Sequence[Tensor], axes: shapes.Axes) -> shapes.Di
         if t.dims is None:
             if dots:
                 return None
-            found = [shapes.extent_of(t, i, axes) for i in range(len(first))]
+            extents = [shapes.extent_of(t, i, axes) for i in range(len(first))]
         elif len(t.dims) < len(first) + len(last) or (not dots and len(t.dims) != len(first)):
             return None
         else:
-            found = [*t.dims[: len(first)], *t.dims[len(t.dims) - len(last) :]]
+            extents = [*t.dims[: len(first)], *t.dims[len(t.dims) - len(last) :]]
             rest = shapes.broadcast(rest, t.dims[len(first) : len(t.dims) - len(last)]) if dots else rest
-        for letter, extent in zip(first + last, found, strict=True):
+        for letter, extent in zip(first + last, extents, strict=True):
             if letter not in sizes or isinstance(extent, Dim) or as_int(sizes[letter]) == 1:
                 sizes[letter] = extent
     if not arrow:

@@ -95,16 +95,16 @@ def _resize(call: Call) -> Value:
     return like(call, (*t.dims[:-rank], *spatial), None, t.kind)
 
 
-def resize(before: shapes.Dims, given: Value | None, scale: Value | None) -> shapes.Dims:
+def resize(before: shapes.Dims, size: Value | None, scale: Value | None) -> shapes.Dims:
     """Spatial sizes after a resize to a size, or by a factor."""
     rank = len(before)
-    if isinstance(given, Shape):
-        dims = given.tensor.dims
+    if isinstance(size, Shape):
+        dims = size.tensor.dims
         return dims if dims is not None and len(dims) == rank else before
-    if isinstance(given, Tuple) and len(given.items) == rank:
-        return tuple(d if is_none(v) else shapes.from_value(v) for v, d in zip(given.items, before, strict=True))
-    if given is not None and not is_none(given) and not isinstance(given, (Tuple, Seq)):
-        return (shapes.from_value(given),) * rank
+    if isinstance(size, Tuple) and len(size.items) == rank:
+        return tuple(d if is_none(v) else shapes.from_value(v) for v, d in zip(size.items, before, strict=True))
+    if size is not None and not is_none(size) and not isinstance(size, (Tuple, Seq)):
+        return (shapes.from_value(size),) * rank
     factors = scale.items if isinstance(scale, Tuple) and len(scale.items) == rank else (scale,) * rank
 
     def scaled(size: Extent, factor: Value | None) -> Extent:

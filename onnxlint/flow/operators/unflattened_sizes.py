@@ -69,8 +69,8 @@ def _seen(d: _SOME) -> _SOME:
 
 def _symbolic(t: Tensor) -> bool:
     """True for a tensor that has a dynamic axis, as an input has, and none that `unflatten` hid."""
-    known = t.dims if t.dims is not None else (t.lead,)
-    return (t.given != "" and t.dims is None) or (any(isinstance(d, Dim) for d in known) and not _any(t))
+    extents = t.dims if t.dims is not None else (t.lead,)
+    return (t.given != "" and t.dims is None) or (any(isinstance(d, Dim) for d in extents) and not _any(t))
 
 
 def _any(t: Tensor) -> bool:

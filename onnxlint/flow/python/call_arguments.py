@@ -82,8 +82,8 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
     name = parameter.arg
     if isinstance(v, dom.Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
         trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
-        told = by_annotation(engine, parameter.annotation, trace, unit.module)
-        return told if isinstance(told, dom.Dict) else dom.UNKNOWN
+        annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
+        return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
     if (
         isinstance(v, (dom.Tensor, dom.Dim, dom.Data))
         and engine.frames

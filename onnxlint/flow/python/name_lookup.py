@@ -26,9 +26,9 @@ def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
         return _assigned(engine, module, module.assigns[name])
     for origin in module.origins(name):
         if origin is not module:
-            found = engine.global_value(origin, name, strict=True)
-            if found != UNKNOWN:
-                return found
+            value = engine.global_value(origin, name, strict=True)
+            if value != UNKNOWN:
+                return value
     if not strict:
         if name in ("None", "True", "False"):
             return Const({"None": None, "True": True, "False": False}[name])

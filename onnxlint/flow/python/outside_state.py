@@ -56,8 +56,8 @@ def on_class(frame: Running, target: ast.Attribute) -> None:
     owner = target.value
     name = ""
     if isinstance(owner, ast.Name):
-        found = frame.eval(owner)
-        name = found.info.name if isinstance(found, ClassRef) else ""
+        v = frame.eval(owner)
+        name = v.info.name if isinstance(v, ClassRef) else ""
     elif (isinstance(owner, ast.Attribute) and owner.attr == "__class__") or (
         isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "type"
     ):
@@ -74,9 +74,9 @@ def _matters(v: Value) -> bool:
 
 def _is_read(text: str, name: str) -> bool:
     """True where `name` is used for more than to define it, to declare it global, and to put something into it."""
-    for found in re.finditer(rf"(?<![\w.]){re.escape(name)}\b", text):
-        line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-        rest = text[found.end() : found.end() + 200]
+    for use in re.finditer(rf"(?<![\w.]){re.escape(name)}\b", text):
+        line = text[text.rfind("\n", 0, use.start()) + 1 : use.start()]
+        rest = text[use.end() : use.end() + 200]
         declared = line.lstrip().startswith(("global ", "nonlocal ", "#"))
         if not declared and not any(re.match(written, rest) for written in _WRITTEN):
             return True

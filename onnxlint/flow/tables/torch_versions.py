@@ -48,8 +48,8 @@ def choose(asked: str | None, origin: str, folder: Path | None) -> Choice:
 def shipped() -> tuple[str, ...]:
     """The versions of torch that there is a table of, oldest first."""
     names = (path.name for path in resources.files("onnxlint.flow.tables").iterdir())
-    found = (name.removeprefix("ops-").removesuffix(".json") for name in names if name.startswith("ops-"))
-    return tuple(sorted(found, key=_release))
+    versions = (name.removeprefix("ops-").removesuffix(".json") for name in names if name.startswith("ops-"))
+    return tuple(sorted(versions, key=_release))
 
 
 def nearest(version: str) -> str:
