@@ -23,30 +23,20 @@ def stored(frame: Running, container: ast.expr, item: Value) -> None:
     if not engine.context.tracing or not _matters(item):
         return
     if isinstance(container, ast.Name):
-        if frame.scope.lookup(container.id) is None or container.id in frame.globals:
-            text = frame.module.source.text
-            if _is_read(text, container.id):
-                engine.emit(observations.StateWrite, container, None, name=container.id, kind="global")
+        is_global = frame.scope.lookup(container.id) is None or container.id in frame.globals
+        if is_global and _is_read(frame.module.source.text, container.id):
+            engine.emit(observations.StateWrite, container, None, name=container.id, kind="global")
     elif isinstance(container, ast.Attribute):
         owner = frame.eval(container.value)
         if isinstance(owner, ClassRef):
-            engine.emit(
-                observations.StateWrite, container, None, name=f"{owner.info.name}.{container.attr}", kind="class"
-            )
+            name = f"{owner.info.name}.{container.attr}"
+            engine.emit(observations.StateWrite, container, None, name=name, kind="class")
         elif isinstance(owner, Instance) and owner.object.cls.is_module():
-            texts = {
-                name: unit.text
-                for cls in reversed(owner.object.cls.mro())
-                for name, unit in cls.methods.items()
-                if name != "__init__"
-            }
+            methods = {n: unit for cls in reversed(owner.object.cls.mro()) for n, unit in cls.methods.items()}
+            texts = [unit.text for n, unit in methods.items() if n != "__init__"]
             name = f"self.{container.attr}"
-            made_anew = any(
-                re.search(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]", t) for t in texts.values()
-            )
-            read = any(_is_read(t, name) for t in texts.values())
-            of = owner.object.cls, container.attr, frame.unit
-            if not made_anew and read and engine.reads.read_by_forward(*of):
+            assigned = re.compile(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]")
+            if not any(map(assigned.search, texts)) and any(_is_read(t, name) for t in texts):
                 engine.emit(observations.StateWrite, container, None, name=container.attr, kind="container")
 
 
