@@ -36,6 +36,8 @@ _ANYTHING = re.compile(r"\bimport_module\(|\b__import__\(|\binstantiate\(|\bload
 # A whole model comes out of a file: `torch.load(path)["model"].float().eval()`.
 _UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?:eval|fuse|float|half)\(")
 _ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.modules\b")
+_OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openvino|tensorrt)\(")
+_IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _TEST_FOLDERS, _DEMO_FOLDERS = ("test", "tests", "testing", "unittests"), ("demo", "demos")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _PREPARES = re.compile(r"Augment|Preprocess|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
@@ -59,6 +61,13 @@ class Reach:
         self.seen: dict[tuple[ModuleInfo, str], None] = {}
         self.unbounded = False
         self.whole: dict[ModuleInfo, None] = {}  # all that these define, and import
+        units = (
+            u
+            for info in modules
+            if _OTHER_FORMAT.search(info.source.text)
+            for u in (*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values()))
+        )
+        self.other_formats = [u for u in units if _OTHER_FORMAT.match(f"def {u.name}(")]
         self.roots = [root for info in modules for root in self._roots_of(info)]
         apart = [root for root in self.roots if not self.is_test(*root[:2])]
         self.tests = [root for root in self.roots if root not in apart] if apart else []
@@ -257,11 +266,23 @@ class Reach:
             return "defined in a demo"
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
+        if maker := self._made_for_another_format(c):
+            return f"built for another format than ONNX alone, by `{maker}`"
         if has_layers(c):
             return ""
         names = [c.name, *(b.name for b in c.mro()[1:])]
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""
+
+    def _made_for_another_format(self, c: ClassInfo) -> str:
+        """The function such as `as_jit` that names a class where nothing else does; empty where there is none."""
+        word = re.compile(rf"\b{c.name}\b")
+        makers = [u for u in self.other_formats if c.name in u.text and word.search(u.text)]
+        if not makers:
+            return ""
+        counts = [len(word.findall(_IMPORTS.sub("", m.source.text))) for m in self.modules if c.name in m.source.text]
+        own = len(word.findall(c.text)) + sum(len(word.findall(u.text)) for u in makers)
+        return makers[0].qualname if sum(counts) == own else ""
 
     def _in_folder(self, info: ModuleInfo, names: Sequence[str]) -> bool:
         return any(part.lower() in names for part in self._parts(info)[:-1])

@@ -187,3 +187,15 @@ def test_a_known_caller_leaves_the_opset_that_the_function_has_for_a_default() -
     script += "def save(m, opset=14):\n    write(m, opset)\n\ndef main(args):\n    save(Net(), args.opset)\n"
     seen = analysed(project_of({"model.py": _net("Net"), "export.py": script})).observations
     assert [(o.model, o.opset) for o in seen if isinstance(o, ExportCall)] == [("Net", 14)]
+
+
+def test_what_only_a_function_for_another_format_makes_is_outside() -> None:
+    files = {f"{name.lower()}.py": _net(name) for name in ("Flat", "Jit", "Both")}
+    files["model.py"] = PRELUDE + (
+        "from both import Both\nfrom flat import Flat\nfrom jit import Jit\n"
+        "class Model(nn.Module):\n    def as_jit(self):\n        return Jit(), Both()\n"
+        "    def as_onnx(self):\n        return Flat(), Both()\n    def forward(self, x):\n        return x\n"
+    )
+    script = "import torch\nfrom model import Model\ntorch.onnx.export(Model().as_onnx(), torch.ones(1, 4), 'm.onnx')\n"
+    why = "built for another format than ONNX alone, by `Model.as_jit`"
+    assert _outside({**files, "export.py": script}) == {"flat.py": "", "jit.py": why, "both.py": ""}
