@@ -135,6 +135,9 @@ class Emitter(Located, Engine):
         elif isinstance(v, (dom.Data, dom.Array)):
             if unexportable_calls.clock(self.table, v):
                 return
+            if "numpy" in v.site.how and not v.fixed and v.site.place.symbol != self.frames[-1].symbol:
+                self.use(v, "a condition")  # what another function read into numpy is a constant already
+                return
             fields["reads"] = "weight" if v.fixed else "data"
             if kind is observations.Branch:
                 fields["sized"] = isinstance(v, dom.Data) and v.sized

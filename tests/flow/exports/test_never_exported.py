@@ -362,3 +362,23 @@ def test_a_fresh_model_asks_nothing_of_what_an_earlier_call_left() -> None:
     assert not [f for f in facts_of(GUARDED.format(more="")) if isinstance(f, Branch)]
     filled = facts_of(GUARDED.format(more="self.fill(torch.zeros(4))"))
     assert [f.reads for f in filled if isinstance(f, Branch)] == ["dim"]
+
+
+PERIODS = """\
+def periods(x):
+    {read}
+class M(nn.Module):
+    def forward(self, x: Tensor):
+        p = periods(x)
+        if 96 % p[0] != 0:
+            x = x * 2
+        return x.reshape(p[0], -1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [("return x.topk(2).indices.cpu().numpy()", ["ONX402"]), ("return x.topk(2).indices", ["ONX101"])],
+)
+def test_a_condition_on_what_went_through_numpy_elsewhere_has_that_cause(read: str, expected: list[str]) -> None:
+    assert sorted({code for code, *_ in findings_of(PERIODS.format(read=read))}) == expected
