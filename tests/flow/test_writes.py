@@ -87,3 +87,9 @@ def test_what_each_run_of_a_part_sets_before_it_is_read_is_no_state(begin: str, 
 def test_the_targets_of_an_assignment_are_not_read() -> None:
     assert codes("self.grid, self.n = x * 2, x + 1\nreturn self.grid + self.n") == []
     assert codes("self.grid, self.n = self.grid * x, 1\nreturn self.grid") == ["ONX304"]
+
+
+@pytest.mark.parametrize(("made", "cached"), [("self.grid = x.sum(0)", False), ("pass", True), ("y = self.grid", True)])
+def test_what_is_assigned_above_is_no_cache(made: str, cached: bool) -> None:
+    body = f"if i.dim() > 1:\n    {made}\n    if self.b.any():\n        self.grid = torch.eye(x.shape[0])"
+    assert ("ONX204" in codes(body + "\nreturn x @ self.grid")) is cached

@@ -427,6 +427,8 @@ class Emitter(Located, Engine):
             return
         if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
             return  # made anew before anything reads it
+        if kind == "cache" and liveness.assigned_above(frame.body.function.body, frame.statement_node, name):
+            return
         read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
         if kind == "counter":
             read = read and self.reads.read_by_forward(owner.object.cls, name, frame.unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import takewhile
 from operator import itemgetter
@@ -240,3 +240,21 @@ def asks_training(test: ast.expr) -> bool:
 
 def _denies_training(test: ast.expr) -> bool:
     return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and asks_training(test.operand)
+
+
+def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: str) -> bool:
+    """True where every way to a statement of `body` comes through `self.name = ...`, and no reading is before that."""
+    for s in body:
+        inside = next((b for b in _blocks(s) if any(statement is n for other in b for n in ast.walk(other))), None)
+        if inside is not None:
+            return assigned_above(inside, statement, name)
+        attributes = [n for n in ast.walk(s) if isinstance(n, ast.Attribute) and n.attr == name]
+        if s is statement or any(isinstance(n.ctx, ast.Load) for n in attributes):
+            return False
+        if attributes and isinstance(s, ast.Assign):
+            return True
+    return False
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    return [b for f in ("body", "orelse", "finalbody") if isinstance(b := getattr(statement, f, None), list)]
