@@ -36,7 +36,8 @@ def stored(frame: Running, container: ast.expr, item: Value) -> None:
             texts = [unit.text for n, unit in methods.items() if n != "__init__"]
             name = f"self.{container.attr}"
             assigned = re.compile(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]")
-            if not any(map(assigned.search, texts)) and any(_is_read(t, name) for t in texts):
+            read = not any(map(assigned.search, texts)) and any(_is_read(t, name) for t in texts)
+            if read and engine.reads.read_by_forward(owner.object.cls, container.attr, frame.unit):
                 engine.emit(observations.StateWrite, container, None, name=container.attr, kind="container")
 
 
