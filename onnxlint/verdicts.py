@@ -64,7 +64,7 @@ _CODE_OF_CAUSE: Mapping[Cause, str] = {
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
 _JOINS = frozenset({"ONX704", "ONX701", "ONX702", "ONX705", "ONX706", "ONX708"})
-# `{here}` is `here`, or where in a library; see _where.
+# `{here}` is `here`, or where in a library.
 _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.REFUSED: "the {exporter} exporter refuses what is done {here}",
     Cause.ESCAPE: "a tensor becomes a Python value {here}, and the export keeps the example's",

@@ -116,8 +116,8 @@ class Way:
 class Depends:
     """What a result hangs on beside its probe: files by absolute path and variables by name, each with a stamp.
 
-    A stamp changes when the bytes do; `probes.stamps` makes it. `unseen` says why the result may change although no
-    stamp does, and so must not be kept; empty if nothing speaks for that.
+    A stamp changes when the bytes do; `probes.common.stamps` makes it. `unseen` says why the result may change although
+    no stamp does, and so must not be kept; empty if nothing speaks for that.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)

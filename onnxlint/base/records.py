@@ -399,7 +399,7 @@ def _plain(value: Any) -> str | int | float:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """Rebuild a record of type `kind` from what `to_json` made. Raises ValueError on anything else."""
+    """Rebuild a record of type `kind` from what `to_json` made; unknown keys are ignored. Raises ValueError."""
     try:
         return msgspec.convert(data, kind, str_keys=True)
     except msgspec.ValidationError as error:  # a ValueError only in newer versions of msgspec

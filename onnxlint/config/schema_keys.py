@@ -69,7 +69,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, type
         "max-models": typed.whole_number(0),
         "source-roots": folders,
         "models": models,
-        "extend": lambda node: None,  # what it names has been read before: see config_file.py
+        "extend": lambda node: None,  # what it names has been read before: see config_files.py
         "required-version": _required_version,
     }
 

@@ -31,7 +31,7 @@ class Settings:
     root: Path
     config_file: Path | None = None
     opset: int = 20
-    torch: str | None = None  # whose operators the static pass reckons with; None: see flow/versions.py
+    torch: str | None = None  # whose operators the static pass reckons with; None: see flow/tables/torch_versions.py
     exporters: tuple[str, ...] = EXPORTERS
     runtimes: tuple[str, ...] = (ONNX_RUNTIME,)
     latency: bool = True

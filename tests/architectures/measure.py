@@ -25,7 +25,7 @@ from onnxlint.base.paths import package_path
 from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import ModelReport
 from onnxlint.config.settings import load_settings
-from onnxlint.probes.schedule.plan import Place, plan
+from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
 
 HERE = Path(__file__).parent
@@ -99,7 +99,7 @@ def probes(folder: Path, wanted: list[str]) -> Iterator[Probe]:
     (folder / "onnxlint.toml").write_text("\n".join(declarations(wanted)), encoding="utf-8")
     settings, faults = load_settings(folder)
     assert not faults, faults
-    yield from plan(settings, (), _Unknown()).probes
+    yield from plan(settings, (), lambda _: ("", 0)).probes
 
 
 def declarations(wanted: list[str]) -> Iterator[str]:
@@ -115,13 +115,6 @@ def declarations(wanted: list[str]) -> Iterator[str]:
 
 def _table(values: Record) -> str:
     return "{ " + ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items()) + " }"
-
-
-class _Unknown(Place):
-    """Where the factories stand is of no interest here."""
-
-    def __call__(self, factory: str) -> tuple[str, int]:
-        return "", 0
 
 
 def record(report: ModelReport, seconds: float) -> Record:

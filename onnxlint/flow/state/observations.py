@@ -20,8 +20,8 @@ class Observation:
     the exported forward asks for it that is off by default; `doubt` says which of DOUBTS it is then. `outside` is the
     reason why no export comes through here; it is empty where one does, or may.
     `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
-    the variables there (see flow/known.py), and under the empty name of the value that it is about. `certain` is False
-    where the export comes through here with some settings or sizes only.
+    the variables there (see flow/state/variable_kinds.py), and under the empty name of the value that it is about.
+    `certain` is False where the export comes through here with some settings or sizes only.
     """
 
     span: Span

@@ -41,7 +41,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """The seconds for one search: `most`, or, after the exports, a share of what these leave to searches."""
+        """CPU seconds until then; below zero when it is over."""
         return min(self.cpu - time.process_time(), (self.clock - time.monotonic()) / BUSY)
 
 

@@ -56,10 +56,11 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             program.save(str(path))
         result.seconds = time.perf_counter() - began
         result.path, result.program = path, program.exported_program
-        result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
         result.error, result.refusals = first_line(_root(error)), log.refusals(error, opset)
+    else:
+        result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     result.guards, result.capture = log.guards, log.capture
     return result
 

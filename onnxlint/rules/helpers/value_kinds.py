@@ -81,7 +81,7 @@ class Values:
         return any(map(self.is_tensor, given))
 
     def sizes(self, node: cst.BaseExpression) -> list[str] | None:
-        """The sizes of a variable that is a tensor, as flow/known.py writes them."""
+        """The sizes of a variable that is a tensor, as flow/state/variable_kinds.py writes them."""
         return sizes_of(self.site.value(node.value)) if isinstance(node, cst.Name) else None
 
     def is_size(self, node: cst.BaseExpression, seen: frozenset[str] = frozenset()) -> bool:
