@@ -34,3 +34,11 @@ def test_what_a_dict_is_asked_is_no_data(annotation: str, test: str) -> None:
 
 def test_a_dict_of_settings_holds_no_tensors() -> None:
     assert codes("x, config: dict", "if config['deep']:\n    return x * 2\nreturn x") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "objected"), [("data[k]", []), ("data[0]", ["ONX101"])], ids=["an item of it", "no item of it"]
+)
+def test_what_is_asked_for_a_key_and_read_by_it_is_a_dict(key: str, objected: list[str]) -> None:
+    body = f"y = {{}}\nfor k in self.names:\n    if k in data:\n        y[k] = {key} * 2\nreturn y"
+    assert [code for code in codes("data", body) if code != "ONX104"] == objected

@@ -98,10 +98,11 @@ def _is_flag(unit: FunctionUnit, name: str) -> bool:
 
 
 def _read_by_key(unit: FunctionUnit, name: str) -> bool:
-    """True where the body reads the parameter as only a dict is read: `data["image"]`, `"mask" in data`."""
-    methods = rf"\b{name}\.(?:items|keys|values)\(\)"
+    """True where the body reads the parameter as only a dict is read: `data["image"]`, `k in data` beside `data[k]`."""
+    text, methods = _text_about(unit, name), rf"\b{name}\.(?:items|keys|values)\(\)"
     pattern = rf"""\b{name}(?:\.get\(|\[)["']|["'] (?:not )?in {name}\b|\*\*{name}\b|{methods}"""
-    return re.search(pattern, _text_about(unit, name)) is not None
+    keys = re.findall(rf"(?<!for )\b(\w+) (?:not )?in {name}\b", text)
+    return re.search(pattern, text) is not None or any(f"{name}[{key}]" in text for key in keys)
 
 
 def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
