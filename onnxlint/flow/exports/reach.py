@@ -33,6 +33,7 @@ _WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
 _ANYTHING = re.compile(r"\bimport_module\(|\b__import__\(|\binstantiate\(|\bload_entry_point\(")
+_WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what it imports may register anything
 # A whole model comes out of a file: `torch.load(path)["model"].float().eval()`.
 _UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?:eval|fuse|float|half)\(")
 _ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.modules\b")
@@ -72,6 +73,9 @@ class Reach:
         apart = [root for root in self.roots if not self.is_test(*root[:2])]
         self.tests = [root for root in self.roots if root not in apart] if apart else []
         self.roots = apart or self.roots
+        packages = {info.name[: dot.start()] for info, *_ in self.roots for dot in re.finditer(r"\.", info.name)}
+        around = (info for name in packages for info in self._twins.get(name, ()))
+        self.unbounded = any(_WALKS.search(info.source.text) for info in around)
         self._waiting = [(info, name) for info, name, _ in self.roots]
         for definition in self._waiting:  # it grows meanwhile
             if len(self._waiting) < CALLERS:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from onnxlint.flow.state.observations import Branch, ExportCall
-from tests.flow.analysing import PRELUDE, analysed, project_of
+from tests.flow.analysing import PRELUDE, analysed, project_of, written
 
 NET = """
 class {name}(nn.Module):
@@ -33,6 +35,17 @@ def test_what_no_name_leads_to_from_the_export_is_outside_with_the_reason() -> N
     """The exported class is inside, one in a file that the script does not mention is not."""
     files = {"export.py": SCRIPT, "model.py": _net("Net"), "other.py": _net("Other")}
     assert _outside(files) == {"model.py": "", "other.py": "not reached from /nowhere/export.py:5"}
+
+
+@pytest.mark.parametrize(("imports", "inside"), [("pkgutil.walk_packages(__path__)", True), ("()", False)])
+def test_a_package_that_imports_all_it_holds_may_export_any_of_it(imports: str, inside: bool, tmp_path: Path) -> None:
+    """What registers itself in modules that nobody names is looked up in a table."""
+    script = SCRIPT.replace("Net().eval()", "TABLE.get('net') or Net()").replace("from model", "from pkg.model")
+    files = {"pkg/__init__.py": f"import pkgutil\nfor found in {imports}:\n    load(found)\n", "pkg/export.py": script}
+    files |= {"pkg/model.py": _net("Net"), "pkg/other.py": _net("Other")}
+    seen = analysed(written(files, tmp_path)).observations
+    outside = {o.span.path.rpartition("/")[2]: o.outside for o in seen if isinstance(o, Branch)}
+    assert (outside["other.py"] == "") is inside
 
 
 def test_callers_of_a_function_that_exports_lead_on() -> None:
