@@ -302,7 +302,7 @@ def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: a
 def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> None:
     """Report a loop over tensors, but where a list, whose length is no size, is beside them: the shortest ends it."""
     listed = (dom.Tuple, dom.Layer, dom.Instance)
-    if not any(isinstance(v, listed) or (isinstance(v, dom.Seq) and v.size is None) for v in args):
+    if not any(isinstance(v, listed) or (isinstance(v, dom.Seq) and isinstance(v.item, dom.Dict)) for v in args):
         for v in args:
             engine.report_loop(node, v)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from operator import itemgetter
@@ -22,6 +23,7 @@ _FORMAT = (
     *("whitespace", "leading", "lines_after", "trailing", "header", "footer", "lpar", "rpar", "lbracket", "rbracket"),
     *("lbrace", "rbrace", "comma", "semicolon", "dot", "colon", "first_colon", "second_colon", "equal", "indent"),
 )
+MANY = 16  # children, past which those between two places are looked up
 BLOCKS = (cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module, cst.Else, cst.Finally)
 
 
@@ -36,6 +38,7 @@ class Tree:
         self.module = parsed(text)
         self._place = place
         self._results: dict[tuple[object, cst.CSTNode], object] = {}
+        self._many: dict[cst.CSTNode, tuple[list[cst.CSTNode], list[Place]]] = {}
 
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
@@ -95,7 +98,16 @@ class Tree:
             if first <= end and start <= last:
                 if not isinstance(node, (*BLOCKS, cst.SimpleStatementLine)):
                     yield node
-                waiting += reversed(children(node))
+                waiting += reversed(self._children_between(node, start, end))
+
+    def _children_between(self, node: cst.CSTNode, start: Place, end: Place) -> Sequence[cst.CSTNode]:
+        """The children of a node; of very many, in order, those alone that may touch these places."""
+        if node not in self._many:
+            nodes = children(node)
+            ends = [self.whole(child)[1] for child in nodes] if len(nodes) > MANY else []
+            self._many[node] = nodes, ends if ends == sorted(ends) else []
+        nodes, ends = self._many[node]
+        return nodes[bisect_left(ends, start) : bisect_right(ends, end) + 1] if ends else nodes
 
     @cached_property
     def comments(self) -> dict[int, cst.EmptyLine | cst.TrailingWhitespace]:
