@@ -46,15 +46,27 @@ class Tree:
         return {child: node for node in walk(self.module) for child in children(node)}
 
     @cached_property
-    def _ranges(self) -> dict[cst.CSTNode, CodeRange]:
-        """Where each node stands in the text: what generating its code says."""
+    def _computed(self) -> dict[cst.CSTNode, CodeRange] | None:
+        """Where each node stands in the text, as generating its code says; None where that needs too much stack."""
         provider = _Ranges()
         module = self.module
-        module._codegen(PositionProvidingCodegenState(module.default_indent, module.default_newline, provider))
+        try:
+            module._codegen(PositionProvidingCodegenState(module.default_indent, module.default_newline, provider))
+        except (RecursionError, KeyError):  # where the stack ends, libcst asks for places that it has not noted
+            return None
         return provider.computed
 
+    @property
+    def _ranges(self) -> dict[cst.CSTNode, CodeRange]:
+        if self._computed is None:
+            raise RecursionError
+        return self._computed
+
     def range(self, node: cst.CSTNode) -> tuple[Place, Place]:
-        """First place of a node and the one after it. Raises KeyError for one that is not of this tree."""
+        """First place of a node and the one after it.
+
+        Raises KeyError for one that is not of this tree, RecursionError where the text is nested too deeply.
+        """
         start, end = self._ranges[node].start, self._ranges[node].end
         if isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:  # theirs, as `ast` has it
             start, end = self._ranges[node.lpar[-1]].start, self._ranges[node.rpar[0]].end

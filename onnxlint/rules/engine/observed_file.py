@@ -104,24 +104,25 @@ class ObservedFile:
             line = observation.statement or observation.span.line
             try:
                 piece = pieces.get(line) or _piece(page, line)
+                node = piece.node(page, observation.span)
             except (cst.ParserSyntaxError, ValueError, RecursionError):
-                piece = Piece(None)
+                piece, node = Piece(None), _alone(page.between(observation.span))
             except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
                 message = f"internal error before the rules: {described(error)}"
                 broken.append(Diagnostic("error", message, page.path, observation.span.line))
-                piece = Piece(None)
+                piece, node = Piece(None), _alone(page.between(observation.span))
             pieces[line] = piece
-            piece.observed.setdefault(piece.node(page, observation.span), []).append(observation)
+            piece.observed.setdefault(node, []).append(observation)
         self.pieces = tuple(pieces.values())
-        self._trees = {node: piece.tree for piece in self.pieces if piece.tree is not None for node in piece.nodes}
+        self._pieces = {node: piece for piece in self.pieces for node in piece.nodes}
         cache = dict.fromkeys(PROVIDERS, self.pieces)
         self.metadata = MetadataWrapper(cst.Module([]), True, cache).resolve_many(PROVIDERS)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node that holds a node; None for a statement."""
-        tree = self._trees.get(node)
-        parent = tree.parents[node] if tree is not None else None
-        return parent if parent in self._trees else None
+        piece = self._pieces.get(node)
+        parent = piece.tree.parents[node] if piece is not None and piece.tree is not None else None
+        return parent if parent in self._pieces else None
 
     def around(self, node: cst.CSTNode) -> Observation:
         """What was observed at a node, or at one around it, or else first in its statement."""
@@ -130,7 +131,7 @@ class ObservedFile:
         while at is not None and at not in observed:
             at = self.parent(at)
         if at is None:
-            at = next(iter(next(piece.observed for piece in self.pieces if node in piece.nodes)))
+            at = next(iter(self._pieces[node].observed))
         return observed[at][0]  # type: ignore[index,no-any-return]  # what that provider gives
 
     def span(self, node: cst.CSTNode) -> Span:
@@ -138,7 +139,8 @@ class ObservedFile:
         observed = self.metadata[ObservationProvider].get(node)
         if observed is not None:
             return observed[0].span  # type: ignore[index,no-any-return]  # what that provider gives
-        tree = self._trees[node]
+        tree = self._pieces[node].tree
+        assert tree is not None  # it has nodes
         start, end = tree.range(node)
         return Span(self.page.path, *start, *end)
 

@@ -14,6 +14,7 @@ from onnxlint.base.records import Diagnostic, Finding, Span
 from onnxlint.flow.state.observations import BoolOperator, Branch, Call, Escape, Observation
 from onnxlint.rules.engine import look_through as engine
 from onnxlint.rules.engine import observed_file
+from onnxlint.rules.engine.cst_tree import Tree
 from onnxlint.rules.engine.observed_file import ObservationProvider, ObservedFile, Piece, ValueProvider
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.source_page import Page
@@ -81,6 +82,24 @@ def test_the_statement_stands_for_what_goes_on_behind_its_header() -> None:
     (node,) = file.metadata[ObservationProvider]
     assert isinstance(node, cst.FunctionDef)
     assert file.parent(node) is None
+
+
+DEEP = "y = f(x)" + " + 1" * 3000
+
+
+def test_of_a_statement_that_is_nested_too_deeply_the_expression_is_parsed_alone() -> None:
+    file = opened(f"{DEEP}\nz = g(x)\n", seen(f"{DEEP}\nz = g(x)\n", "f(x)"), seen(f"{DEEP}\nz = g(x)\n", "g(x)"))
+    assert [file.source(node) for node in file.metadata[ObservationProvider]] == ["f(x)", "g(x)"]
+    assert [piece.tree is None for piece in file.pieces] == [True, False]
+
+
+def test_places_in_a_text_that_is_nested_too_deeply_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree(DEEP + "\n", lambda line, column: (line, column))
+    with pytest.raises(RecursionError):
+        tree.at((1, 1), (1, 5))
+    monkeypatch.setattr(cst.CSTNode, "_codegen", None)  # it would fail otherwise
+    with pytest.raises(RecursionError):
+        tree.at((1, 1), (1, 5))
 
 
 def test_values_are_those_of_variables_and_of_what_was_observed() -> None:
