@@ -120,17 +120,13 @@ def _expanded(t: dom.Tensor, index: list[dom.Value]) -> list[dom.Value] | None:
     """The index with a full slice for each axis that the ellipsis stands for; None where that cannot be told."""
     if t.dims is None:
         return None
-    taken = sum(_consumes(v) for v in index if not _is_ellipsis(v))
+    taken = sum(_consumes(v) for v in index if not dom.is_ellipsis(v))
     missing = len(t.dims) - taken
-    if missing < 0 or sum(map(_is_ellipsis, index)) > 1 or dom.UNKNOWN in index:
+    if missing < 0 or sum(map(dom.is_ellipsis, index)) > 1 or dom.UNKNOWN in index:
         return None
     whole: dom.Value = dom.Tuple((dom.NONE, dom.NONE, dom.NONE), "slice")
-    at = next((i for i, v in enumerate(index) if _is_ellipsis(v)), len(index))
+    at = next((i for i, v in enumerate(index) if dom.is_ellipsis(v)), len(index))
     return [*index[:at], *[whole] * missing, *index[at + 1 :]]
-
-
-def _is_ellipsis(v: dom.Value) -> bool:
-    return isinstance(v, dom.External) and v.name == "builtins.Ellipsis"
 
 
 def _consumes(v: dom.Value) -> int:
@@ -191,7 +187,7 @@ def _first(engine: InContext, t: dom.Tensor, index: list[dom.Value], node: ast.S
     first = index[0] if index else dom.UNKNOWN
     if dom.is_none(first):
         return dom.Const(1)
-    if _is_ellipsis(first):
+    if dom.is_ellipsis(first):
         return t.lead
     if _is_slice(first):
         return _sliced(shapes.extent_of(t, 0, engine.context.axes), first)

@@ -10,7 +10,7 @@ from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.state.observations import Call
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import External, Tensor, Tuple, Value
+from onnxlint.flow.values.domain import Tensor, Tuple, Value, is_ellipsis
 from onnxlint.flow.values.node_places import Body
 
 # What they give counts from zero, so that one less may be -1.
@@ -43,9 +43,9 @@ def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript
     def tell(place: str) -> None:
         emit(engine, node, Call, "index_put", f"index_put: a mask {place}", trace=mask.trace, detail=f"a mask {place}")
 
-    if any(not _is_ellipsis(v) for v in index[at + 1 :]):
+    if any(not is_ellipsis(v) for v in index[at + 1 :]):
         tell("before another index")
-    if any(_is_ellipsis(v) for v in index[:at]):
+    if any(is_ellipsis(v) for v in index[:at]):
         tell("after `...`")
     elif any(isinstance(v, Tuple) and v.kind == "slice" for v in index[:at]):
         tell("after a slice")
@@ -57,10 +57,6 @@ def _gathers(v: Value) -> bool:
 
 def _is_mask(v: Value) -> bool:
     return isinstance(v, Tensor) and v.kind == "bool" and v.dims != ()
-
-
-def _is_ellipsis(v: Value) -> bool:
-    return isinstance(v, External) and v.name == "builtins.Ellipsis"
 
 
 def _below_zero(body: Body, node: ast.expr) -> bool:

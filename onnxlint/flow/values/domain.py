@@ -593,6 +593,11 @@ def traced(v: Traced, trace: Trace | None) -> Traced:
     return kind(*values)
 
 
+def is_ellipsis(v: Value) -> bool:
+    """True for `...`."""
+    return isinstance(v, External) and v.name == "builtins.Ellipsis"
+
+
 def is_none(v: Value) -> bool:
     """True for the literal None."""
     return isinstance(v, Const) and v.value is None
