@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any, TypeVar
 
 from onnxlint.base import interrupts
@@ -14,6 +15,12 @@ from onnxlint.base import interrupts
 T = TypeVar("T")
 
 _work: Callable[[int], Any] | None = None  # what the processes run; they are forked while it is set
+_at_work = False  # in one of the processes: whether it runs that now, or waits and sends
+_ended = False  # and whether it has been told to end
+
+
+class _End(BaseException):
+    """One of the processes has been told to end."""
 
 
 def processes(wanted: int = 0) -> int:
@@ -23,30 +30,37 @@ def processes(wanted: int = 0) -> int:
     return wanted or min(4, len(os.sched_getaffinity(0)))
 
 
-def run(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Iterator[tuple[int, T]]:
-    """Yield each number with what `work` makes of it, as they are done, from `count` processes or from this one.
+def run(work: Callable[[int], T], numbers: Sequence[int], count: int, take: Callable[[int, T], object]) -> None:
+    """Have `take` each number with what `work` makes of it, as they are done, from `count` processes or from this one.
 
     What a process that dies was to do is done here.
     """
-    left = list(numbers)
+    left = dict.fromkeys(numbers)
+
+    def arrived(number: int, result: T) -> None:
+        del left[number]
+        take(number, result)
+
     if count > 1 and len(left) > 1:
-        for number, result in _forked(work, left, min(count, len(left))):
-            left.remove(number)
-            yield number, result
-    for number in left:
-        yield number, work(number)
+        _forked(work, numbers, min(count, len(left)), arrived)
+    for number in list(left):
+        arrived(number, work(number))
 
 
-def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Iterator[tuple[int, T]]:
+def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int, take: Callable[[int, T], object]) -> None:
     import multiprocessing  # takes longer than a small project does
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
+    from queue import SimpleQueue
 
     from onnxlint.base.lifetimes import end_with
 
     global _work
     _work = work
     strangers = set(multiprocessing.active_children())
+    # An interrupt while this thread takes a future's lock would leave it taken, and the pool's thread waiting for it:
+    # what is done comes by a queue, whose waiting can be interrupted at any moment.
+    done: SimpleQueue[Future[T]] = SimpleQueue()
     try:
         with ProcessPoolExecutor(
             count, multiprocessing.get_context("fork"), _begin, (partial(end_with, os.getpid()),)
@@ -55,11 +69,14 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
                 # Held back until the processes are there and know what to do with it: they are forked on submission.
                 with interrupts.deferred():
                     tasks = {pool.submit(_call, number): number for number in numbers}
-                for done in as_completed(tasks):
-                    yield tasks[done], done.result()
-            except BrokenProcessPool:
+                    for task in tasks:
+                        task.add_done_callback(done.put)
+                for _ in numbers:
+                    task = done.get()
+                    take(tasks[task], task.result())
+            except (BrokenProcessPool, _End):
                 return
-            except KeyboardInterrupt:  # nobody waits for what they are at, and it may have come to this process alone
+            except BaseException:  # nobody waits for what they are at, and an interrupt may have come here alone
                 for process in set(multiprocessing.active_children()) - strangers:
                     process.terminate()
                 raise
@@ -70,12 +87,28 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
 
 
 def _begin(bind: Callable[[], None]) -> None:
-    """End with the parent, and by an interrupt without a word: the parent is told of it too, and speaks."""
+    """End with the parent, and leave off without a word by an interrupt: the parent is told of it too, and speaks."""
     bind()
-    interrupts.forget()
+    for number in interrupts.SIGNALS:
+        signal.signal(number, _leave_off)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupts.SIGNALS)
 
 
+def _leave_off(number: int, _: FrameType | None) -> None:
+    """End the work, not the process: half a result in the pipe would have the parent wait for the rest for ever."""
+    global _ended
+    _ended = True
+    if _at_work:
+        raise _End
+
+
 def _call(number: int) -> Any:
+    global _at_work
     assert _work is not None
-    return _work(number)
+    try:
+        _at_work = True
+        if _ended:
+            raise _End
+        return _work(number)
+    finally:
+        _at_work = False

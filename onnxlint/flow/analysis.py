@@ -178,9 +178,11 @@ class _Run:
         def work(number: int) -> Outcome:
             return self._analysed(parts[number])
 
-        for number, outcome in workers.run(work, left, self._processes if worth else 1):
+        def take(number: int, outcome: Outcome) -> None:
             results[number] = part_results.told(outcome.observations), outcome
             self.keep("part", keys[number], outcome)
+
+        workers.run(work, left, self._processes if worth else 1, take)
         return [results[number] for number in range(len(parts))]
 
     def _key(self, part: Part) -> bytes:

@@ -118,7 +118,8 @@ class Index:
         def work(number: int) -> list[bytes | Diagnostic]:
             return [_parse_one(source) for source in chunks[number]]
 
-        results = dict(workers.run(work, range(len(chunks)), self._processes if worth else 1))
+        results: dict[int, list[bytes | Diagnostic]] = {}
+        workers.run(work, range(len(chunks)), self._processes if worth else 1, results.__setitem__)
         return [parsed for number in range(len(chunks)) for parsed in results[number]]
 
     def load(self, path: Path) -> SourceFile | None:

@@ -27,15 +27,29 @@ def work(number):
     time.sleep(60 if number else 0)
 
 try:
-    for number, _ in workers.run(work, [0, 1], 2):
-        os.write(1, b"done\\n")
+    workers.run(work, [0, 1], 2, lambda *_: os.write(1, b"done\\n"))
 except KeyboardInterrupt:
     sys.exit(130)
 """
 
 
 def test_every_number_is_worked_on_once() -> None:
-    assert dict(workers.run(lambda n: n * n, range(20), 3)) == {n: n * n for n in range(20)}
+    taken: list[tuple[int, int]] = []
+    workers.run(lambda n: n * n, range(20), 3, lambda *result: taken.append(result))
+    assert sorted(taken) == [(n, n * n) for n in range(20)]
+
+
+def test_what_a_process_that_ends_was_to_do_is_done_here() -> None:
+    here = os.getpid()
+    taken: dict[int, int] = {}
+
+    def work(number: int) -> int:
+        if number == 3 and os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return number
+
+    workers.run(work, range(20), 3, taken.__setitem__)
+    assert taken == {n: n for n in range(20)}
 
 
 def alive(pid: int) -> bool:
@@ -83,3 +97,35 @@ def test_an_interrupt_ends_the_processes_at_once_and_without_a_word(everyone: bo
     assert (process.returncode, err) == (130, "")
     assert time.monotonic() - began < 20
     assert not any(alive(int(word)) for word in said if word != "done")
+
+
+# Interrupted after a moment that is longer by some microseconds each time: while it forks, submits, waits and takes.
+# The results are longer than a pipe has room for.
+INTERRUPTED = """
+import os, random, signal, sys
+from onnxlint.base import interrupts, workers
+
+def work(number):
+    return bytes(300_000 if number % 3 else 3)
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+taken, chance = {}, random.Random(int(sys.argv[1]))
+signal.signal(signal.SIGALRM, interrupt)
+interrupts.SIGNALS = (*interrupts.SIGNALS, signal.SIGALRM)  # held back as those are
+for _ in range(60):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.06))
+        workers.run(work, range(30), 2, taken.__setitem__)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        continue
+os._exit(0 if len(taken) == 30 else 1)
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_interrupt_at_any_moment_leaves_nobody_waiting(seed: int) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run([sys.executable, "-c", INTERRUPTED, str(seed)], env=environment, timeout=250).returncode == 0

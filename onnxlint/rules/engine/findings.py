@@ -103,11 +103,14 @@ def by_file(
             results[path] = cached
     left = [path for path in paths if path not in results]
     worth = len(left) >= WORTH_PROCESSES
-    for number, result in workers.run(lambda n: work(left[n]), range(len(left)), processes if worth else 1):
+
+    def take(number: int, result: R) -> None:
         path = left[number]
         results[path] = result
         if path in keys and not result.broken:
             store.put(kind, keys[path], msgspec.msgpack.encode(result))
+
+    workers.run(lambda n: work(left[n]), range(len(left)), processes if worth else 1, take)
     return results
 
 
