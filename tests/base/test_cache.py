@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import onnxlint
-from onnxlint.base import cache, workers
+from onnxlint.base import cache
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.records import Finding, Report
 from onnxlint.config.declared_models import ModelConfig
@@ -571,18 +571,6 @@ class TestCommand:
         assert run("usage").startswith(f"{count} entries, ")
         assert run("clean").startswith(f"{count} entries deleted")
         assert run("usage").startswith("0 entries, ")
-
-
-def test_results_of_processes_come_with_their_numbers() -> None:
-    assert dict(workers.run(lambda n: n * n, [3, 1, 2], 2)) == {1: 1, 2: 4, 3: 9}
-
-
-def test_what_a_process_raises_is_raised() -> None:
-    def work(number: int) -> int:
-        raise LookupError(str(number))
-
-    with pytest.raises(LookupError):
-        list(workers.run(work, [1, 2], 2))
 
 
 NAMES = ("a.py", "b.py", "c.py", "pack/__init__.py", "pack/d.py")

@@ -52,6 +52,14 @@ def test_what_a_process_that_ends_was_to_do_is_done_here() -> None:
     assert taken == {n: n for n in range(20)}
 
 
+def test_what_a_process_raises_is_raised() -> None:
+    def work(number: int) -> int:
+        raise LookupError(str(number))
+
+    with pytest.raises(LookupError):
+        workers.run(work, [1, 2], 2, print)
+
+
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
