@@ -179,7 +179,7 @@ class Reach:
             self._open(info)
         words = list(dict.fromkeys(_WORD.findall(text)))
         for word in words:
-            self._waiting += self._named(info, word, words)
+            self._waiting += self._named(info, word, words, imports=True)
         for statement in _LOCAL_IMPORT.findall(text) if "import" in text else ():
             try:
                 parsed = ast.parse(statement).body[0]
@@ -187,14 +187,16 @@ class Reach:
                 continue
             assert isinstance(parsed, (ast.Import, ast.ImportFrom))
             for local, target in imported(parsed, info.name, info.is_package):
-                self._waiting += self._of_target(info, local, target, words)
+                self._waiting += self._of_target(info, local, target, words, imports=True)
 
-    def _named(self, info: ModuleInfo, word: str, words: Sequence[str]) -> list[tuple[ModuleInfo, str]]:
-        """The definitions that a word of a text stands for in a module."""
+    def _named(
+        self, info: ModuleInfo, word: str, words: Sequence[str], imports: bool = False
+    ) -> list[tuple[ModuleInfo, str]]:
+        """The definitions that a word of a text stands for in a module; with `imports`, what that imports is reached."""
         if word in info.functions or word in info.classes or word in info.outline.values:
             return [(info, word)]
         if word in info.aliases:
-            return self._of_target(info, word, info.aliases[word], words)
+            return self._of_target(info, word, info.aliases[word], words, imports)
         return [(o, word) for o in info.origins(word) if self._defines(o, word)] if info.stars else []
 
     def _defined(self, info: ModuleInfo, word: str) -> tuple[ModuleInfo, str] | None:
@@ -205,12 +207,14 @@ class Reach:
             info, word = next(iter(self._named(info, word, ())), (info, ""))
         return None
 
-    def _of_target(self, info: ModuleInfo, word: str, full: str, words: Sequence[str]) -> list[tuple[ModuleInfo, str]]:
+    def _of_target(
+        self, info: ModuleInfo, word: str, full: str, words: Sequence[str], imports: bool
+    ) -> list[tuple[ModuleInfo, str]]:
         modules, wanted = self._modules_of(full, info), words
         if not modules:
             holder, _, last = full.rpartition(".")
             modules, wanted = self._modules_of(holder, info) if holder else [], [last]
-        for module in modules:
+        for module in modules if imports else ():
             self._import(module)
         return [(module, w) for module in modules for w in wanted if self._defines(module, w)]
 
@@ -230,7 +234,7 @@ class Reach:
         for c in info.outline.classes:
             if any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname:
                 self._waiting.append((info, c.qualname))
-        for target in {*info.aliases.values(), *info.stars}:
+        for target in dict.fromkeys([*info.aliases.values(), *info.stars]):
             parts = target.split(".")
             for cut in range(1, len(parts) + 1):
                 for module in self._modules_of(".".join(parts[:cut]), info):
@@ -246,7 +250,7 @@ class Reach:
                 *info.aliases,
             ]
             origins = [o for star in info.stars if (o := info.project.module(star, info)) is not None]
-            self._waiting += [d for w in words for d in self._named(info, w, ()) if "." not in w]
+            self._waiting += [d for w in words for d in self._named(info, w, (), imports=True) if "." not in w]
             self._waiting += [(o, c.qualname) for o in origins for c in o.outline.classes]
 
     def _classes(self) -> Iterator[ClassInfo]:
