@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePath
 
 from onnxlint.flow.exports.deployment import methods_called
@@ -262,9 +263,12 @@ class Reach:
 
     def _is_root(self, c: ClassInfo) -> bool:
         """True for a class that exports itself, or that a function which exports names."""
-        return (c.module, c.qualname) in self.exporting or any(
-            re.search(rf"\b{c.name}\b", _text(info, name.partition(".")[0])) for info, name, _ in self.roots
-        )
+        return (c.module, c.qualname) in self.exporting or c.name in self._in_roots
+
+    @cached_property
+    def _in_roots(self) -> frozenset[str]:
+        texts = (_text(info, name.partition(".")[0]) for info, name, _ in self.roots)
+        return frozenset(word for text in texts for word in _WORD.findall(text))
 
     def _beside(self, c: ClassInfo) -> str:
         """Why a class is no model to export although it is a module; empty for any other."""
@@ -284,8 +288,9 @@ class Reach:
 
     def _made_for_another_format(self, c: ClassInfo) -> str:
         """The function such as `as_jit` that names a class where nothing else does; empty where there is none."""
-        word = re.compile(rf"\b{c.name}\b")
-        makers = [u for u in self.other_formats if c.name in u.text and word.search(u.text)]
+        makers = [u for u in self.other_formats if c.name in u.text]
+        word = re.compile(rf"\b{c.name}\b" if makers else "")
+        makers = [u for u in makers if word.search(u.text)]
         if not makers:
             return ""
         counts = [len(word.findall(_IMPORTS.sub("", m.source.text))) for m in self.modules if c.name in m.source.text]

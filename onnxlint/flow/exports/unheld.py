@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
@@ -12,14 +12,15 @@ _LAYERS = re.compile(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
-_WORD = re.compile(r"[^\W\d]\w*")
+_CAPITALIZED = re.compile(r"[A-Z]\w*")
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def has_layers(c: ClassInfo) -> bool:
     """True for a class whose source names layers or parameters."""
-    return _LAYERS.search(c.text) is not None
+    text = c.text
+    return ("nn." in text or "Parameter(" in text) and _LAYERS.search(text) is not None
 
 
 class Unheld:
@@ -69,12 +70,17 @@ class Unheld:
         models = (d for info in self._mentioning(makers) for d in info.classes.values() if d.is_module())
         return any(calls.search(d.text) for d in models)
 
-    def _mentioning(self, names: Iterable[str]) -> Iterator[ModuleInfo]:
-        return (info for info, words in self._words.items() if not words.isdisjoint(names))
+    def _mentioning(self, names: Collection[str]) -> Iterator[ModuleInfo]:
+        """The modules that may name one of these."""
+        capital = frozenset(name for name in names if "A" <= name[0] <= "Z")
+        others = [name for name in names if name not in capital]
+        for info, words in self._words.items():
+            if not words.isdisjoint(capital) or any(name in info.source.text for name in others):
+                yield info
 
     @cached_property
     def _words(self) -> dict[ModuleInfo, frozenset[str]]:
-        return {info: frozenset(_WORD.findall(info.source.text)) for info in self._modules}
+        return {info: frozenset(_CAPITALIZED.findall(info.source.text)) for info in self._modules}
 
     @cached_property
     def _any_by_name(self) -> bool:
