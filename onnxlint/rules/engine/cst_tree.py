@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from operator import itemgetter
 from typing import Any, TypeVar
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
-from libcst.metadata import BaseMetadataProvider, CodeRange
-from libcst.metadata.position_provider import PositionProvidingCodegenState
+
+from onnxlint.base.edits import Lines
 
 N = TypeVar("N", bound=cst.CSTNode)
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class Tree:
 
     def __init__(self, text: str, place: Callable[[int, int], Place]) -> None:
         self.module = parsed(text)
+        self._lines = Lines(text)
         self._place = place
         self._results: dict[tuple[object, cst.CSTNode], object] = {}
         self._many: dict[cst.CSTNode, tuple[list[cst.CSTNode], list[Place]]] = {}
@@ -46,31 +48,27 @@ class Tree:
         return {child: node for node in walk(self.module) for child in children(node)}
 
     @cached_property
-    def _computed(self) -> dict[cst.CSTNode, CodeRange] | None:
-        """Where each node stands in the text, as generating its code says; None where that needs too much stack."""
-        provider = _Ranges()
-        module = self.module
+    def _offsets(self) -> dict[int, tuple[int, int]] | None:
+        """Where each node, by its identity, is in the text; None where telling that needs too much stack."""
+        state = _Offsets(self.module)
         try:
-            module._codegen(PositionProvidingCodegenState(module.default_indent, module.default_newline, provider))
+            self.module._codegen(state)
         except (RecursionError, KeyError):  # where the stack ends, libcst asks for places that it has not noted
             return None
-        return provider.computed
-
-    @property
-    def _ranges(self) -> dict[cst.CSTNode, CodeRange]:
-        if self._computed is None:
-            raise RecursionError
-        return self._computed
+        return state.offsets
 
     def range(self, node: cst.CSTNode) -> tuple[Place, Place]:
         """First place of a node and the one after it.
 
         Raises KeyError for one that is not of this tree, RecursionError where the text is nested too deeply.
         """
-        start, end = self._ranges[node].start, self._ranges[node].end
+        offsets = self._offsets
+        if offsets is None:
+            raise RecursionError
+        start, end = offsets[id(node)]
         if isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:  # theirs, as `ast` has it
-            start, end = self._ranges[node.lpar[-1]].start, self._ranges[node.rpar[0]].end
-        return self._place(start.line, start.column + 1), self._place(end.line, end.column + 1)
+            start, end = offsets[id(node.lpar[-1])][0], offsets[id(node.rpar[0])][1]
+        return self._place(*self._lines.place(start)), self._place(*self._lines.place(end))
 
     def whole(self, node: cst.CSTNode) -> tuple[Place, Place]:
         """The places of a node, of a decorated one from its first decorator."""
@@ -80,15 +78,7 @@ class Tree:
 
     def at(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes that begin and end at two places, outermost first."""
-        return self._by_range.get((start, end), ())
-
-    @cached_property
-    def _by_range(self) -> dict[tuple[Place, Place], list[cst.CSTNode]]:
-        nodes: dict[tuple[Place, Place], list[cst.CSTNode]] = {}
-        for node in walk(self.module):  # once: a long function may have a finding in every statement
-            if not isinstance(node, (*BLOCKS, cst.SimpleStatementLine)):
-                nodes.setdefault(self.range(node), []).append(node)
-        return nodes
+        return [node for node in self._touching(start, end) if self.range(node) == (start, end)]
 
     def within(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes between two places, in source order, outermost first."""
@@ -124,7 +114,10 @@ class Tree:
     @cached_property
     def comments(self) -> dict[int, cst.EmptyLine | cst.TrailingWhitespace]:
         """The comments by the line they stand on, each with what is around it there."""
-        lines = (node for node in self._ranges if isinstance(node, (cst.EmptyLine, cst.TrailingWhitespace)))
+        waiting: list[cst.CSTNode] = [self.module]
+        for node in waiting:
+            waiting += node.children
+        lines = (node for node in waiting if isinstance(node, (cst.EmptyLine, cst.TrailingWhitespace)))
         return {self.range(line.comment)[0][0]: line for line in lines if line.comment is not None}
 
     def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -151,12 +144,39 @@ class Tree:
         return "".join(state.tokens)
 
 
-class _Ranges(BaseMetadataProvider[CodeRange]):
-    """What nodes get while their code is generated."""
+class _Offsets(CodegenState):
+    """Notes where nodes begin and end in their code, as libcst's PositionProvidingCodegenState notes lines and columns.
 
-    @property
-    def computed(self) -> dict[cst.CSTNode, CodeRange]:
-        return self._computed  # type: ignore[return-value]  # no provider computes lazily here
+    That looks for newlines in every token and makes three objects for each node, which takes twice the time.
+    """
+
+    def __init__(self, module: cst.Module) -> None:
+        super().__init__(module.default_indent, module.default_newline)
+        self.offsets: dict[int, tuple[int, int]] = {}
+        self._at = 0
+        self._starts: list[int] = []
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self._at += len(token)
+
+    def add_token(self, value: str) -> None:
+        self._at += len(value)
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        self._starts.append(self._at)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        self.offsets.setdefault(id(node), (self._starts.pop(), self._at))  # without white space, where that is noted
+
+    @contextmanager
+    def record_syntactic_position(
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> Iterator[None]:
+        start = self._at
+        yield
+        start = start if start_node is None else self.offsets[id(start_node)][0]
+        self.offsets[id(node)] = start, self._at if end_node is None else self.offsets[id(end_node)][1]
 
 
 @cache
