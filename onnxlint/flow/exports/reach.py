@@ -193,7 +193,7 @@ class Reach:
     def _named(
         self, info: ModuleInfo, word: str, words: Sequence[str], imports: bool = False
     ) -> list[tuple[ModuleInfo, str]]:
-        """The definitions that a word of a text stands for in a module; with `imports`, what that imports is reached."""
+        """The definitions that a word of a text stands for in a module; with `imports` that import is made."""
         if word in info.functions or word in info.classes or word in info.outline.values:
             return [(info, word)]
         if word in info.aliases:

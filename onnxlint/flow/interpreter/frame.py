@@ -39,6 +39,7 @@ class Frame(Targets):
         symbol: str,
         unit: FunctionUnit | None = None,
         bound: Value | None = None,
+        calls: int = 0,
     ) -> None:
         self.engine = engine
         self.module = module
@@ -47,6 +48,7 @@ class Frame(Targets):
         self.symbol = symbol
         self.unit = unit
         self.bound = bound
+        self.calls = calls  # that run around this one, of those whose results are kept
         self.line = body.first
         self.statement_node: ast.stmt | None = None
         self.returns: list[Value] = []

@@ -189,8 +189,8 @@ class Interpreter(Objects):
             recalled = self._recalled(unit, place, key)
             if recalled is not None:
                 return recalled
-        elif len(self.frames) >= DEPTH or self._recurs(unit):
-            return self.summaries.too_deep()
+        elif (cut := self._cut(unit)) is not None:
+            return cut
         if not at.tracing and fn.scope is None and not anew:
             habit = self.habits.of(unit)
             if habit is not None:
@@ -260,9 +260,12 @@ class Interpreter(Objects):
         # Other arguments may give a tuple where these gave a tensor.
         return replace(joined, guessed=True) if isinstance(joined, dom.Tensor) else joined
 
-    def _recurs(self, unit: FunctionUnit) -> bool:
-        """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
-        return sum(f.unit is not None and f.unit.key == unit.key for f in self.frames) >= 2
+    def _cut(self, unit: FunctionUnit) -> dom.Value | None:
+        """What a closure gives that calls itself: its variables are not in the key, so summaries cannot end it."""
+        if len(self.frames) >= DEPTH:
+            return self.summaries.too_deep()
+        around = [f.calls for f in self.frames if f.unit is not None and f.unit.key == unit.key]
+        return self.summaries.too_deep(around[0]) if len(around) >= 2 else None
 
     def run(self, unit: FunctionUnit, scope: dom.Scope, bound: dom.Value | None) -> dom.Value:
         """Execute a function's body and join what it returns."""
@@ -271,7 +274,9 @@ class Interpreter(Objects):
         except (SyntaxError, RecursionError, MemoryError) as error:
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
             return dom.UNKNOWN
-        frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
+        frame = Frame(
+            self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound, self.summaries.depth
+        )
         try:
             ended = self.execute(frame, body.function.body)
         except RecursionError:

@@ -118,9 +118,14 @@ class Summaries:
             return run.result
         return self.too_deep() if depth >= DEPTH else None
 
-    def too_deep(self) -> dom.Value:
-        """What a call gives that is not followed because of the calls around it."""
-        self._depends = _ENTRY
+    @property
+    def depth(self) -> int:
+        """How many calls run whose results are kept."""
+        return len(self._running)
+
+    def too_deep(self, depth: int = 0) -> dom.Value:
+        """What a call gives that is not followed because of the calls around it: past `depth` of them, if not of all."""
+        self._depends = min(self._depends, depth - 1)
         return dom.UNKNOWN
 
     def recurs(self, unit: Hashable, bound: dom.Value | None) -> bool:
