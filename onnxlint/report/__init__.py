@@ -1,7 +1,5 @@
 """Report → str: one function per format. Only `render`, the rules' pages and the progress display are public."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any

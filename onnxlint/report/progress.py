@@ -1,7 +1,5 @@
 """Progress on standard error, only where somebody watches: the stage, and the models that are being probed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,9 +1,7 @@
 """The progress display of a terminal: one line with the stage, one with the models in work."""
 
-from __future__ import annotations
-
 from types import TracebackType
-from typing import TextIO
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -33,7 +31,7 @@ class Live:
         self._task = self._bars.add_task("", total=None, note="", visible=False)
         self._working: dict[str, str] = {}
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> Self:
         self._bars.start()
         return self
 

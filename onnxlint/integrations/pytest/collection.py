@@ -1,7 +1,5 @@
 """`pytest --onnxlint`: every model that the configuration declares is a test."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

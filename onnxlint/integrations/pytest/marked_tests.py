@@ -1,7 +1,5 @@
 """Tests marked `exportable`: they return a model and what it is called with, and fail with the report."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import replace
 from pathlib import Path

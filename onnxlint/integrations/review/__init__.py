@@ -1,7 +1,5 @@
 """Findings as a review of a pull request on GitHub."""
 
-from __future__ import annotations
-
 _MAY_NOT = frozenset({403, 404})  # how GitHub tells a token that it may not do this
 
 

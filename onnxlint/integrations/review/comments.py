@@ -1,7 +1,5 @@
 """What a review says: one comment for a finding, and the summary."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

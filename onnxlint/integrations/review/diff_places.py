@@ -1,7 +1,5 @@
 """The lines of a pull request that a comment can stand on: those that its diff shows, in the new version."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

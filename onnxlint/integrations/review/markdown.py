@@ -1,7 +1,5 @@
 """Text of the checked code and of other programs as Markdown: shown as it is, and steering nothing."""
 
-from __future__ import annotations
-
 import re
 
 from onnxlint.report.common.words import clean

@@ -1,7 +1,5 @@
 """A pull request on GitHub, through its REST interface."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

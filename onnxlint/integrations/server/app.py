@@ -1,7 +1,5 @@
 """The server itself: what the editor tells, what it asks, and what is shown there."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 

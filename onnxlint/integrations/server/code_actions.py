@@ -1,7 +1,5 @@
 """What the editor offers to do about findings: take over a fix, suppress one, take over all safe fixes of a file."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Sequence

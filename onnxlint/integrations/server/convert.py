@@ -1,7 +1,5 @@
 """Records → what the protocol calls them. Columns become units of the encoding that was agreed with the editor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from lsprotocol import types

@@ -1,7 +1,5 @@
 """What changes on the disk, for an editor that does not tell: the files that an analysis read are looked at."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """What is known of a document between two analyses, and what of it still holds after a change."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One analysis for the editor: what a process of its own runs, and what it sends back."""
 
-from __future__ import annotations
-
 import io
 import os
 import tokenize

@@ -1,7 +1,5 @@
 """How the processes that analyse are started; it imports nothing of the analysis."""
 
-from __future__ import annotations
-
 import multiprocessing
 from multiprocessing.context import BaseContext
 

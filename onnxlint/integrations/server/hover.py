@@ -1,7 +1,5 @@
 """What stands under the pointer: the rule of a finding, or of a code in a comment, in short."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

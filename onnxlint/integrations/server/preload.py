@@ -1,7 +1,5 @@
 """What every analysis needs, imported and made once: the process that analyses are forked from imports this."""
 
-from __future__ import annotations
-
 import gc
 import os
 

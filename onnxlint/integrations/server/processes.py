@@ -1,7 +1,5 @@
 """Processes that analyse: forked from one that has everything imported, and ended when nobody waits for them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import multiprocessing

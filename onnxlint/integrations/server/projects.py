@@ -1,7 +1,5 @@
 """The folders that are open in the editor: what is analysed when, and what is known of each file."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

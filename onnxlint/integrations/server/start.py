@@ -1,7 +1,5 @@
 """Starts the server: the process that analyses are forked from gets ready while this one imports the rest."""
 
-from __future__ import annotations
-
 import logging
 import multiprocessing
 import os

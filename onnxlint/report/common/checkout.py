@@ -1,7 +1,5 @@
 """Paths as CI services want them: relative to the checkout, wherever in it onnxlint was started."""
 
-from __future__ import annotations
-
 import os
 import re
 from urllib.parse import quote

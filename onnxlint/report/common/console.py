@@ -1,7 +1,5 @@
 """The console that text reports are drawn on, in memory: characters of a text that steer a terminal become visible."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Fingerprints that tell alike findings apart, for readers that show one finding for each."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator

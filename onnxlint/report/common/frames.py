@@ -1,7 +1,5 @@
 """Code frames: the lines around a span, the span underlined, whatever the source is made of."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

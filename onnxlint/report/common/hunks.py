@@ -1,7 +1,5 @@
 """A fix as whole lines: what a reviewer's suggestion replaces, and by what."""
 
-from __future__ import annotations
-
 import difflib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence

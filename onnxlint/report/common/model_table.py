@@ -1,7 +1,5 @@
 """The table models × exporters, and the models that were not probed, with the reason and the remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich import box

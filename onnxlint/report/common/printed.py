@@ -4,8 +4,6 @@ GitHub's runner reads every line of a log: `::name::` at its beginning, after wh
 commands; Azure's reads `##vso[name]`. Its comparison passes over characters without a width of their own.
 """
 
-from __future__ import annotations
-
 import re
 
 from onnxlint.report.common.words import visible

@@ -1,7 +1,5 @@
 """What a run comes to, in a sentence each: the summary, the fixes, the reproductions, and what no finding means."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """The words that several formats share: outcomes, amounts, the summary sentence; and text made safe to print."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The JSON report, version `onnxlint/1`: others read it, so it only ever grows. Its schema is schema.json."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """One line per finding, in the form that editors' problem matchers read, then one summary line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from onnxlint.base.records import ModelStatus, Report

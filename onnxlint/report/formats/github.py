@@ -1,7 +1,5 @@
 """GitHub workflow commands: findings as annotations on the lines of a pull request."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """GitLab's code quality report: the widget and the marks in the changes of a merge request."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """JUnit's XML as CI servers read it: every finding a failed case, every model and exporter a case of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import groupby
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """A report as a small piece of HTML for notebooks: no script, no link, and everything that was read is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

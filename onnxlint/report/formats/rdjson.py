@@ -1,7 +1,5 @@
 """reviewdog's diagnostic format, rdjson: findings with the lines that a fix replaces, as it posts them in reviews."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

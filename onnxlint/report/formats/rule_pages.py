@@ -1,7 +1,5 @@
 """The pages about rules: one contract rendered for a terminal, and the table of all of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import groupby

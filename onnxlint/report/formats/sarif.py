@@ -1,7 +1,5 @@
 """SARIF 2.1.0 as GitHub code scanning reads it: rules with help, relative places, code flows, fingerprints, fixes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from itertools import groupby

@@ -1,7 +1,5 @@
 """How often each rule was found: counts by severity and verdict, as a table or as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """The full text report: each finding with frame, trace, effects, evidence and remedy; the models; a summary line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby

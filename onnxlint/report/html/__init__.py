@@ -1,7 +1,5 @@
 """A report as one HTML file that opens from the disk: nothing in it is loaded, and nothing in it is run but its own."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A report arranged as its page shows it: plain data for the templates, the surest findings first."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

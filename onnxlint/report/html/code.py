@@ -1,7 +1,5 @@
 """Source excerpts: lines as pieces of text, each with its kind of token and whether the finding is about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Two graphs side by side, as the geometry of a drawing: rows of boxes, the lines between them, the source beside."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """The errors of an exported file over the inputs that it was run on, as the geometry of a drawing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Text on its way into the page: escaped always, and every character that could turn or hide a line made visible."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
