@@ -236,18 +236,13 @@ class _Page:
 
 def fix_diff(fix: records.Fix, sources: Sources) -> Iterator[Text]:
     """The lines that the edits remove and add, file by file; edits that do not fit the source give nothing."""
-    lines: list[Text] = []
-    for change in edited(fix, sources):
-        for _, i, j, k, m in (opcode for opcode in change.opcodes if opcode[0] != "equal"):
-            lines += [_changed_line("-", number + 1, change.before[number], "red") for number in range(i, j)]
-            lines += [_changed_line("+", number + 1, change.after[number], "green") for number in range(k, m)]
-    yield from lines[:_LONGEST_DIFF]
+    changes = ((change, opcode) for change in edited(fix, sources) for opcode in change.opcodes)
+    lines = [row for change, opcode in changes if opcode[0] != "equal" for row in change.rows(*opcode)]
+    for sign, number, code in lines[:_LONGEST_DIFF]:
+        line, style = f"{sign} {words.visible(code.expandtabs(4))}", "red" if sign == "-" else "green"
+        yield Text.styled(f"{number:>4} ", "dim").append(line, style=style)
     if len(lines) > _LONGEST_DIFF:
         yield Text.styled(f"… {len(lines) - _LONGEST_DIFF} more lines", "dim")
-
-
-def _changed_line(sign: str, number: int, code: str, style: str) -> Text:
-    return Text.styled(f"{number:>4} ", "dim").append(f"{sign} {words.visible(code.expandtabs(4))}", style=style)
 
 
 def _header(finding: Finding, rule: Contract | None) -> list[Text]:

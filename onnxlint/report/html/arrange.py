@@ -243,14 +243,10 @@ def _rows(change: Edited) -> list[tuple[str, int, str]]:
     """Sign, number and text of each line of a diff."""
     rows: list[tuple[str, int, str]] = []
     for group in change.groups(1):
-        for place, (tag, i, j, k, m) in enumerate(group):
-            if tag == "equal":
-                edge = place in (0, len(group) - 1)  # where an empty line shows nothing
-                context = (n for n in range(i, j) if change.before[n].strip() or not edge)
-                rows += [(" ", n + 1, change.before[n].expandtabs(4)) for n in context]
-                continue
-            rows += [("-", n + 1, change.before[n].expandtabs(4)) for n in range(i, j)]
-            rows += [("+", n + 1, change.after[n].expandtabs(4)) for n in range(k, m)]
+        for opcode in group:
+            edge = opcode in (group[0], group[-1])  # where an empty line shows nothing
+            lines = ((sign, number, line.expandtabs(4)) for sign, number, line in change.rows(*opcode))
+            rows += [row for row in lines if row[0] != " " or row[2].strip() or not edge]
     return rows
 
 

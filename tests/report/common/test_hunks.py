@@ -165,10 +165,11 @@ def test_a_fix_gives_the_lines_that_its_edits_give(places: list[tuple[tuple[int,
         assert edited(fix, lambda _: ROWS) == []
         return
     for change in edited(fix, lambda _: ROWS):
-        assert change.after[:] == list(change.after) == after
-        assert change.before[:] == text.split("\n")
+        made, lines = ([line.rstrip("\r") for line in side] for side in (change.after, change.before))
+        assert made == after
+        assert lines == text.split("\n")
         for tag, i, j, k, m in change.opcodes:
-            assert (change.before[i:j] == change.after[k:m]) == (tag == "equal")
+            assert (lines[i:j] == made[k:m]) == (tag == "equal")
         assert sum(m - k for _, _, _, k, m in change.opcodes) == len(after)
 
 
