@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -26,8 +27,11 @@ def page(
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from onnxlint.report.html.arrange import overview
-    from onnxlint.report.html.prose import markdown, prose, verbatim, visibly
+    from onnxlint.base.paths import package_path
+    from onnxlint.report.common import words
+    from onnxlint.report.html.arrange import overview, place
+    from onnxlint.report.html.drawing import drawing
+    from onnxlint.report.html.prose import markdown, prose, visibly
 
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),
@@ -37,7 +41,8 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"prose": prose, "markdown": markdown, "verbatim": verbatim}
+    environment.globals |= {"words": words, "place": place, "package_path": package_path, "drawing": drawing}
+    environment.filters |= {"prose": prose, "markdown": markdown, "quoted": shlex.quote}
     style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     return environment.get_template("page.html.jinja").render(
         view=overview(report, show_all=show_all, sources=sources, catalogue=catalogue),

@@ -24,11 +24,6 @@ def prose(text: str) -> Markup:
     )
 
 
-def verbatim(text: str) -> Markup:
-    """Text for the clipboard, as it is, in an attribute."""
-    return escape(text)
-
-
 def markdown(text: str) -> Markup:
     """A section of a rule's contract; HTML in it stays text, and it holds no images."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
