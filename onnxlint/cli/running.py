@@ -49,7 +49,7 @@ def conclude(
     """
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
     sources = lines_of(overlay)
-    from onnxlint.report import statistics
+    from onnxlint.report.formats.tally import statistics
     from onnxlint.run.counterexamples import remember
     from onnxlint.run.same_cause import one_per_cause
 

@@ -1,6 +1,7 @@
-"""Report → str: one function per format. Only `render`, the rules' pages and the progress display are public."""
+"""Report → str: one function per format."""
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,66 +43,29 @@ def render(
     if quiet and format in ("full", "concise"):
         errors = tuple(d for d in report.diagnostics if d.level == "error")
         whole, shown = (dataclasses.replace(r, diagnostics=errors) for r in (whole, shown))
+    if format == "full":
+        from onnxlint.report.formats.text import text
+
+        page: dict[str, Any] = {"color": color, "width": width, "show_all": show_all, "quiet": quiet, "links": links}
+        return text(shown, whole, sources=sources, catalogue=catalogue, **page)
+    from onnxlint.report.formats import as_json, concise, github, gitlab, junit, rdjson, sarif
+
+    data: Any
     match format:
-        case "full":
-            from onnxlint.report.formats.text import text
-
-            page: dict[str, Any] = {
-                "color": color,
-                "width": width,
-                "show_all": show_all,
-                "quiet": quiet,
-                "links": links,
-            }
-            return text(shown, whole, sources=sources, catalogue=catalogue, **page)
         case "concise":
-            from onnxlint.report.formats.concise import concise
-
-            return printed(concise(shown, whole, show_all=show_all, quiet=quiet))
-        case "json":
-            from onnxlint.report.formats.as_json import as_json
-
-            return in_json(as_json(shown, whole))
-        case "sarif":
-            from onnxlint.report.formats.sarif import sarif
-
-            return in_json(sarif(shown, whole, catalogue))
+            return printed(concise.concise(shown, whole, show_all=show_all, quiet=quiet))
         case "github":
-            from onnxlint.report.formats.github import github
-
-            return github(shown, whole, show_all=show_all)
-        case "gitlab":
-            from onnxlint.report.formats.gitlab import gitlab
-
-            return in_json(gitlab(shown, whole))
-        case "rdjson":
-            from onnxlint.report.formats.rdjson import rdjson
-
-            return in_json(rdjson(shown, whole, sources))
+            return github.github(shown, whole, show_all=show_all)
         case "junit":
-            from onnxlint.report.formats.junit import junit
-
-            return in_xml(junit(shown, whole))
-    raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
-
-
-def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
-    """How often each rule was found, with which severities and verdicts: a table, or JSON for a machine."""
-    from onnxlint.report.common.printed import printed
-    from onnxlint.report.formats.tally import as_json, table
-
-    return as_json(report, show_all=show_all) if machine else printed(table(report, show_all=show_all))
-
-
-def explain_rule(rule: Contract, *, color: bool, width: int) -> str:
-    """The rule's contract, rendered for a terminal."""
-    from onnxlint.report.formats.rule_pages import explain
-
-    return explain(rule, color=color, width=width)
-
-
-def rules_table(catalogue: Mapping[str, Contract], *, color: bool, width: int) -> str:
-    """Every rule of the catalogue in one table per family."""
-    from onnxlint.report.formats.rule_pages import list_rules
-
-    return list_rules(catalogue, color=color, width=width)
+            return in_xml(junit.junit(shown, whole))
+        case "json":
+            data = as_json.as_json(shown, whole)
+        case "sarif":
+            data = sarif.sarif(shown, whole, catalogue)
+        case "gitlab":
+            data = gitlab.gitlab(shown, whole)
+        case "rdjson":
+            data = rdjson.rdjson(shown, whole, sources)
+        case _:
+            raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
+    return in_json(json.dumps(data, indent=2, allow_nan=False) + "\n")

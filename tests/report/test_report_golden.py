@@ -9,7 +9,8 @@ import report_samples as samples
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Report
-from onnxlint.report import FORMATS, explain_rule, render, rules_table
+from onnxlint.report import FORMATS, render
+from onnxlint.report.formats.rule_pages import explain_rule, rules_table
 
 Golden = Callable[[str, str], None]
 SUFFIX = {

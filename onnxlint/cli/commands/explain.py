@@ -29,7 +29,7 @@ def command(rule: str) -> int:
         if rule.upper() in plugin_faults():
             raise click.ClickException(plugin_faults()[rule.upper()])
         raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
-    from onnxlint.report import explain_rule
+    from onnxlint.report.formats.rule_pages import explain_rule
 
     return deliver(explain_rule(contract, color=wants_color(), width=min(width(), 100)), "full")
 

@@ -24,6 +24,6 @@ def command(output_format: str) -> int:
             {"code": r.code, "name": r.name, "severity": r.severity.value, "title": r.title} for r in rules.values()
         ]
         return max(missing, deliver(json.dumps(rows, indent=2), output_format))
-    from onnxlint.report import rules_table
+    from onnxlint.report.formats.rule_pages import rules_table
 
     return max(missing, deliver(rules_table(rules, color=wants_color(), width=width()), "full"))

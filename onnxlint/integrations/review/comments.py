@@ -9,7 +9,6 @@ from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Re
 from onnxlint.integrations.review.diff_places import Place, PullDiff
 from onnxlint.integrations.review.markdown import block, code, text
 from onnxlint.report.common import run_summary, words
-from onnxlint.report.common.finding_ids import digest
 from onnxlint.report.common.hunks import Hunk, hunks
 from onnxlint.report.common.printed import steering
 
@@ -46,7 +45,7 @@ def is_summary(body: str, part: str = "") -> bool:
 
 
 def _summary_mark(part: str) -> str:
-    return f"<!-- onnxlint:summary{f' {digest(part)}' if part else ''} -->"
+    return f"<!-- onnxlint:summary{f' {words.digest(part)}' if part else ''} -->"
 
 
 def comment(finding: Finding, fingerprint: str, path: str, diff: PullDiff, sources: Sources) -> Comment | None:

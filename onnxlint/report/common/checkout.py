@@ -2,7 +2,6 @@
 
 import os
 import re
-from urllib.parse import quote
 
 GITHUB = "GITHUB_WORKSPACE"
 GITLAB = "CI_PROJECT_DIR"
@@ -20,11 +19,3 @@ def in_checkout(path: str, variable: str) -> str:
 def as_text(path: str) -> str:
     """A path that JSON can hold for every reader: what is no UTF-8 becomes an escape, all else stays."""
     return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", path)
-
-
-def as_uri(path: str) -> str:
-    """A path as part of a URI: its bytes where it stands for bytes, escapes for what no path on a disk can hold."""
-    try:
-        return quote(path, errors="surrogateescape")
-    except UnicodeEncodeError:  # such as the name of a file that a model gave its code
-        return quote(path, errors="backslashreplace")

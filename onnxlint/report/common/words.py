@@ -1,5 +1,6 @@
 """The words that several formats share: outcomes, amounts, the summary sentence; and text made safe to print."""
 
+import hashlib
 import math
 import re
 import unicodedata
@@ -294,6 +295,11 @@ def visible(text: str) -> str:
 def plain(text: str) -> str:
     """One line without terminal escape sequences: for messages of other programs, which colour their output."""
     return clean(_ANSI.sub("", text))
+
+
+def digest(*parts: str) -> str:
+    """16 hexadecimal digits that follow from the parts."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def cut(text: str, limit: int) -> str:

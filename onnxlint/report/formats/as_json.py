@@ -1,6 +1,5 @@
 """The JSON report, version `onnxlint/1`: others read it, so it only ever grows. Its schema is schema.json."""
 
-import json
 import math
 from typing import Any
 
@@ -18,9 +17,9 @@ _RESULT = "outcome detail location seconds latency? tried?"
 _TRIED = "variation result max_abs allowed output runtime"
 
 
-def as_json(report: Report, whole: Report) -> str:
+def as_json(report: Report, whole: Report) -> dict[str, Any]:
     """Render `report`; the summary counts the findings of `whole`, hidden ones included."""
-    data = {
+    return {
         "schema": SCHEMA,
         "tool": {
             "version": report.tool.get("onnxlint"),
@@ -32,7 +31,6 @@ def as_json(report: Report, whole: Report) -> str:
         "diagnostics": to_json(report.diagnostics),
         "summary": _summary(whole),
     }
-    return json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

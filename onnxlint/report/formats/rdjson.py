@@ -1,6 +1,5 @@
 """reviewdog's diagnostic format, rdjson: findings with the lines that a fix replaces, as it posts them in reviews."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +13,9 @@ Sources = Callable[[str], list[str]] | None
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
 
 
-def rdjson(report: Report, whole: Report, sources: Sources) -> str:
+def rdjson(report: Report, whole: Report, sources: Sources) -> dict[str, Any]:
     """A `DiagnosticResult` as github.com/reviewdog/reviewdog describes it in proto/rdf."""
-    result = {
+    return {
         "source": {"name": "onnxlint"},
         "diagnostics": [
             *(_finding(finding, sources) for finding in report.findings),
@@ -29,7 +28,6 @@ def rdjson(report: Report, whole: Report, sources: Sources) -> str:
             *(_diagnostic(diagnostic) for diagnostic in report.diagnostics),
         ],
     }
-    return json.dumps(result, indent=2, ensure_ascii=True) + "\n"
 
 
 def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _THEME = Theme({"markdown.h2": "bold underline", "markdown.code": "cyan", "markd
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-def explain(rule: Contract, *, color: bool, width: int) -> str:
+def explain_rule(rule: Contract, *, color: bool, width: int) -> str:
     """The contract of one rule: what becomes of it in each exporter, then its sections."""
     console = Page(color=color, width=max(_NARROWEST, min(width, 110)), theme=_THEME)
     head = Text.styled(rule.code, f"bold {_COLOURS[rule.severity]}")
@@ -56,7 +56,7 @@ def sections(rule: Contract) -> str:
     return re.sub(r"# expect: (?=ONX)", "# ", re.sub(r"  # dynamic: ONX[A-Z]*\d+$", "", body, flags=re.MULTILINE))
 
 
-def list_rules(catalogue: Mapping[str, Contract], *, color: bool, width: int) -> str:
+def rules_table(catalogue: Mapping[str, Contract], *, color: bool, width: int) -> str:
     """All rules by family: code, name, severity, what becomes of it in each exporter, what the fix promises."""
     console = Page(color=color, width=max(_NARROWEST_TABLE, width), theme=_THEME)
     rules = sorted(catalogue.values(), key=lambda rule: rule.code)

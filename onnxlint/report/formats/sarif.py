@@ -1,16 +1,16 @@
 """SARIF 2.1.0 as GitHub code scanning reads it: rules with help, relative places, code flows, fingerprints, fixes."""
 
-import json
 from collections.abc import Mapping
 from itertools import groupby
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import quote
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Edit, Finding, Fix, ModelStatus, Report, Severity, Span
 from onnxlint.report.common import words
-from onnxlint.report.common.checkout import GITHUB, as_uri, in_checkout
+from onnxlint.report.common.checkout import GITHUB, in_checkout
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -18,7 +18,7 @@ _MOST_RESULTS = 25_000  # what GitHub accepts in one run
 _MOST_STEPS = 1_000  # likewise, locations of one code flow
 
 
-def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> str:
+def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> dict[str, Any]:
     """Render `report` as one run; rules are those that have a finding, notifications those of `whole`."""
     codes = sorted({finding.code for finding in report.findings if finding.code in catalogue})
     index = {code: i for i, code in enumerate(codes)}
@@ -37,7 +37,7 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> s
         "invocations": [_invocation(report, whole)],
         "results": results,
     }
-    return json.dumps({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=True) + "\n"
+    return {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(rule: Contract) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _artifact(path: str) -> dict[str, str]:
     """A URI relative to the checkout or the working directory; an absolute path becomes a file URI."""
     pure = PurePath(in_checkout(path, GITHUB))
     if pure.is_absolute():
-        return {"uri": "file://" + as_uri(pure.as_posix())}
-    return {"uri": as_uri(pure.as_posix()), "uriBaseId": _ROOT}
+        return {"uri": "file://" + _as_uri(pure.as_posix())}
+    return {"uri": _as_uri(pure.as_posix()), "uriBaseId": _ROOT}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
@@ -153,3 +153,11 @@ def _notification(level: str, message: str, path: str | None, line: int | None) 
     if path:
         notification["locations"] = [_location(Span(path, line or 1, 1, line or 1, 1))]
     return notification
+
+
+def _as_uri(path: str) -> str:
+    """A path as part of a URI: its bytes where it stands for bytes, escapes for what no path on a disk can hold."""
+    try:
+        return quote(path, errors="surrogateescape")
+    except UnicodeEncodeError:  # such as the name of a file that a model gave its code
+        return quote(path, errors="backslashreplace")

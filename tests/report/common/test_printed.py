@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint.base.records import Report
-from onnxlint.report import FORMATS, MACHINE_FORMATS, render, statistics
+from onnxlint.report import FORMATS, MACHINE_FORMATS, render
 from onnxlint.report.common.printed import in_json, in_xml, printed
+from onnxlint.report.formats.tally import statistics
 
 UNSEEN = "\u034f\u115f\u1160\u200b\u200c\u200d\u200e\u200f\u2060\u3164\ufeff\uffa0"
 STEERING = re.compile(f"[^\n\t\x20-\x7e\xa0-\U0010ffff]|[\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069{UNSEEN}]")
