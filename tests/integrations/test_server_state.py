@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 
 from onnxlint.base.records import Finding, Fix, Safety, Severity, Span, Step
-from onnxlint.integrations.server import forking
+from onnxlint.integrations.server import start
 from onnxlint.integrations.server.document_state import View, carried, lines_of, merged
 
 TEXT = "a\nb\nc\nd\ne\n"
@@ -72,10 +71,7 @@ def test_without_a_pair_of_one_text_a_file_speaks_for_itself() -> None:
 
 def test_what_analyses_are_forked_from_imports_what_they_need(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)  # to be there again afterwards
-    assert forking.context().get_start_method() == "forkserver"
-    modules = forkserver._forkserver._preload_modules  # type: ignore[attr-defined]
-    assert modules
-    for module in modules:  # one that is missing is passed over in silence there
+    for module in start.PRELOADED:  # one that is missing is passed over in silence there
         rehearsed = importlib.import_module(module).rehearsed
         assert not rehearsed.fault
         assert [finding.code for finding in rehearsed.findings if finding.fix] == ["ONX101"]

@@ -1,39 +1,19 @@
 """The pytest plugin: a fixture, a mark and `--onnxlint` check models in tests. It loads nothing until it is used."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
 
 import pytest
-
-if TYPE_CHECKING:
-    from onnxlint import api
 
 _MARK = "exportable"
 
 
-class Linter:
-    """Checks models; the arguments are those of `onnxlint.check_model` and `onnxlint.assert_exportable`."""
-
-    def check(self, model: Any, args: Any = (), **more: Any) -> api.Result:
-        """Check a model and return what was found."""
-        from onnxlint import api
-
-        return api.check_model(model, args, **more)
-
-    def assert_exportable(self, model: Any, args: Any = (), **more: Any) -> api.Result:
-        """Fail the test, with the report, unless the model survives the export."""
-        __tracebackhide__ = True
-        from onnxlint import api
-
-        return api.assert_exportable(model, args, **more)
-
-
 @pytest.fixture(name="onnxlint")
-def linter() -> Linter:
-    """Check models: `onnxlint.check(model, args)` and `onnxlint.assert_exportable(model, args)`."""
-    return Linter()
+def linter() -> SimpleNamespace:
+    """Check models: `onnxlint.check(model, args)` and `onnxlint.assert_exportable(model, args)`, as in the API."""
+    from onnxlint import api
+
+    return SimpleNamespace(check=api.check_model, assert_exportable=api.assert_exportable)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{_MARK}(**settings): {description}")
     config.addinivalue_line("markers", "onnxlint: the test checks a declared model")
     if config.getoption("onnxlint", default=False):
-        from onnxlint.integrations.pytest.collection import add_configuration
+        from onnxlint.integrations.pytest.model_tests import add_configuration
 
         add_configuration(config)
 
@@ -59,7 +39,7 @@ def pytest_collect_file(file_path: object, parent: pytest.Collector) -> pytest.C
     """Collect the models that a configuration file declares."""
     if not parent.config.getoption("onnxlint", default=False):
         return None
-    from onnxlint.integrations.pytest.collection import declared_models
+    from onnxlint.integrations.pytest.model_tests import declared_models
 
     return declared_models(str(file_path), parent)
 
@@ -69,7 +49,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a marked test whose model nobody looked at, since something else than pytest calls it, such as unittest."""
     called = yield
     if item.get_closest_marker(_MARK) is not None:
-        from onnxlint.integrations.pytest.marked_tests import require_checked
+        from onnxlint.integrations.pytest.model_tests import require_checked
 
         require_checked(item)
     return called
@@ -81,6 +61,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object | None:
     mark = pyfuncitem.get_closest_marker(_MARK)
     if mark is None:
         return None
-    from onnxlint.integrations.pytest.marked_tests import run_marked
+    from onnxlint.integrations.pytest.model_tests import run_marked
 
     return run_marked(pyfuncitem, mark)

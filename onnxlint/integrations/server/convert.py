@@ -35,13 +35,7 @@ class Places:
 
     def column(self, position: types.Position) -> int:
         """The column, in characters from 1, of a position."""
-        text = self.lines[position.line] if position.line < len(self.lines) else ""
-        units = 0
-        for number, char in enumerate(text):
-            if units >= position.character:
-                return number + 1
-            units += self._codec.client_num_units(char)
-        return len(text) + 1
+        return int(self._codec.position_from_client_units(self.lines, position).character) + 1
 
     def range(self, span: Span) -> types.Range:
         """The range of a span."""

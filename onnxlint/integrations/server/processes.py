@@ -13,7 +13,6 @@ import msgspec
 
 from onnxlint.base.lifetimes import end_with
 from onnxlint.integrations.server.editor_analysis import Answer, Job, answer_of
-from onnxlint.integrations.server.forking import context
 
 _answers = msgspec.json.Decoder(Answer)
 
@@ -22,12 +21,12 @@ class Analyser:
     """Runs jobs, each in a process of its own."""
 
     def __init__(self) -> None:
-        self._context = context()
+        self._context = multiprocessing.get_context("forkserver")
 
     async def run(self, job: Job) -> Answer:
         """Run a job. Where this is cancelled, the process ends at once."""
         mine, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_work, args=(theirs, job), daemon=True)  # type: ignore[attr-defined]
+        process = self._context.Process(target=_work, args=(theirs, job), daemon=True)
         # The first one waits until everything is imported. A start cannot be called off: what it starts is ended then.
         start = asyncio.ensure_future(asyncio.to_thread(process.start))
         try:
@@ -73,8 +72,7 @@ def _work(connection: Connection, job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on a terminal it goes to all; the server decides
     end_with(os.getppid())
     threading.Thread(target=_end_with_server, daemon=True).start()
-    if hasattr(os, "nice"):
-        os.nice(5)  # the editor comes first
+    os.nice(5)  # the editor comes first
     answer = msgspec.json.encode(answer_of(job))
     with contextlib.suppress(OSError):  # nobody waits any more
         connection.send_bytes(answer)

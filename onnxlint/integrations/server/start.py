@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 from onnxlint.base import interrupts
 from onnxlint.base.lifetimes import temporary_folder
-from onnxlint.integrations.server.forking import context
+
+PRELOADED = ["onnxlint.integrations.server.preload"]
 
 
 def serve() -> int:
@@ -23,8 +24,8 @@ def serve() -> int:
     with temporary_folder() as folder:
         # The socket of the processes that analyse lies there: multiprocessing's own folder would outlive a kill.
         multiprocessing.current_process()._config["tempdir"] = folder  # type: ignore[attr-defined]
-        if context().get_start_method() == "forkserver":
-            forkserver.ensure_running()
+        multiprocessing.set_forkserver_preload(PRELOADED)
+        forkserver.ensure_running()
         from onnxlint.integrations.server.app import build
 
         server = build()

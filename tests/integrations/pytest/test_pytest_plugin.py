@@ -22,7 +22,7 @@ def test_it_loads_nothing_until_it_is_used(pytester: pytest.Pytester) -> None:
         import sys
 
         def test_nothing():
-            heavy = ("torch", "libcst", "onnxlint.api", "onnxlint.run", "onnxlint.integrations.pytest.marked_tests")
+            heavy = ("torch", "libcst", "onnxlint.api", "onnxlint.run", "onnxlint.integrations.pytest.model_tests")
             assert not [name for name in heavy if name in sys.modules]
         """
     )
