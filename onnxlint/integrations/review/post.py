@@ -11,16 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint.base.records import Finding, Report
-from onnxlint.integrations.review import ReviewError
-from onnxlint.integrations.review.comments import (
-    Comment,
-    Sources,
-    Summary,
-    comment,
-    fingerprint_of,
-    is_summary,
-    summary,
-)
+from onnxlint.integrations.review import ReviewError, comments
 from onnxlint.integrations.review.diff_places import Place, PullDiff, read_files
 from onnxlint.report.common.words import badness, hidden
 from onnxlint.run.baseline import fingerprint
@@ -55,27 +46,30 @@ class Reviewer:
     head: str
     server: str
     most: int
-    sources: Sources
+    sources: comments.Sources
     warn: Callable[[str], None]
     part: str = ""
     show_all: bool = False
 
     def draft(self, report: Report, *, inline: bool = True) -> Draft:
         """What a review of the report says now, after what earlier ones said; without comments unless `inline`."""
-        shown = sorted((f for f in report.findings if self.show_all or not hidden(f)), key=_in_source)
-        diff = self._diff()
+        shown = sorted(
+            (f for f in report.findings if self.show_all or not hidden(f)),
+            key=lambda f: (f.span.path, f.span.line, f.span.column, f.code),
+        )
+        diff = read_files(self.pull.files(), lambda path: self.sources(os.path.join(self.root, path)), self.warn)
         places = [self._placed(finding, diff, inline) for finding in shown]
         if inline:
             self._warn_of_others(places, diff)
-        said = _matched(places, self.pull.comments(fingerprint_of))
+        said = _matched(places, self.pull.comments(comments.fingerprint_of))
         new = sorted((t for i, t in enumerate(places) if t.comment and i not in said), key=lambda t: badness(t.finding))
         standing = sum(bool(comment.lines) for comment in said.values())
         posted = new[: max(0, self.most - standing)]
         elsewhere = [t for i, t in enumerate(places) if not t.comment and i not in said]
         elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), badness(t.finding)))
-        body = summary(
+        body = comments.summary(
             report,
-            Summary(
+            comments.Summary(
                 standing + len(posted),
                 [(places[i].path, places[i].finding, s.address) for i, s in sorted(said.items()) if not s.lines],
                 [(t.path, t.finding) for t in new[len(posted) :]],
@@ -94,7 +88,7 @@ class Reviewer:
         path = self._path(finding.span.path)
         if path is None:
             return _Placed(finding, key, finding.span.path, None)
-        return _Placed(finding, key, path, comment(finding, key, path, diff, self.sources) if inline else None)
+        return _Placed(finding, key, path, comments.comment(finding, key, path, diff, self.sources) if inline else None)
 
     def _warn_of_others(self, places: Sequence[_Placed], diff: PullDiff) -> None:
         """Say which files are not the ones that the pull request shows, where that costs a comment."""
@@ -103,8 +97,8 @@ class Reviewer:
             why = "what was checked is not what the pull request shows, so not all of it is commented on"
             self.warn(f"{', '.join(others)}: {why}; check out its head")
 
-    def _drafted(self, body: str, posted: Sequence[Comment], concerned: bool) -> Draft:
-        earlier = self.pull.reviews(lambda body: is_summary(body, self.part))
+    def _drafted(self, body: str, posted: Sequence[comments.Comment], concerned: bool) -> Draft:
+        earlier = self.pull.reviews(lambda body: comments.is_summary(body, self.part))
         changed = None
         if earlier:
             last = earlier[-1]
@@ -118,13 +112,9 @@ class Reviewer:
             outcome = "a summary that changed" if changed is not None else "nothing new to say"
         return Draft(payload, changed, outcome)
 
-    def _review(self, body: str, posted: Sequence[Comment]) -> dict[str, Any]:
-        return {
-            "commit_id": self.head,
-            "event": "COMMENT",
-            "body": body,
-            "comments": [_payload_of(c) for c in posted],
-        }
+    def _review(self, body: str, posted: Sequence[comments.Comment]) -> dict[str, Any]:
+        made = [_payload_of(comment) for comment in posted]
+        return {"commit_id": self.head, "event": "COMMENT", "body": body, "comments": made}
 
     def post(self, report: Report) -> str:
         """Post what is new, and tell what was done. Raises ReviewError.
@@ -160,9 +150,6 @@ class Reviewer:
                 raise
             self.pull.create_review(self._review(body, ()))
 
-    def _diff(self) -> PullDiff:
-        return read_files(self.pull.files(), lambda path: self.sources(os.path.join(self.root, path)), self.warn)
-
     def _path(self, path: str) -> str | None:
         """What the repository calls a file; None for one outside of it."""
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root)).replace(os.sep, "/")
@@ -176,7 +163,7 @@ class Reviewer:
         return any(diff.adds(self._path(path) or "", first, last) for path, first, last in places)
 
 
-def _payload_of(c: Comment) -> dict[str, Any]:
+def _payload_of(c: comments.Comment) -> dict[str, Any]:
     """A comment as GitHub takes it: on one line, or from a first to a last."""
     lines: dict[str, Any] = {"line": c.place.last, "side": "RIGHT"}
     if c.place.first != c.place.last:
@@ -191,7 +178,7 @@ class _Placed:
     finding: Finding
     fingerprint: str
     path: str
-    comment: Comment | None
+    comment: comments.Comment | None
 
 
 def _matched(places: Sequence[_Placed], said: Sequence[Said]) -> dict[int, Said]:
@@ -202,7 +189,7 @@ def _matched(places: Sequence[_Placed], said: Sequence[Said]) -> dict[int, Said]
     """
     left: dict[str | None, list[Said]] = {}
     for one in said:
-        left.setdefault(fingerprint_of(one.body), []).append(one)
+        left.setdefault(comments.fingerprint_of(one.body), []).append(one)
     matches: dict[int, Said] = {}
 
     def match(number: int, fits: Callable[[Said], bool]) -> None:
@@ -224,7 +211,3 @@ def _matched(places: Sequence[_Placed], said: Sequence[Said]) -> dict[int, Said]
 def _stands(place: Place, one: Said) -> bool:
     """Whether a comment stands at a place now, or at a part of it."""
     return one.path == place.path and bool(one.lines) and one.lines[0] <= place.last and place.first <= one.lines[-1]
-
-
-def _in_source(finding: Finding) -> tuple[str, int, int, str]:
-    return finding.span.path, finding.span.line, finding.span.column, finding.code

@@ -50,7 +50,7 @@ class Server(LanguageServer):
         action = able.text_document.code_action if able.text_document is not None else None
         later = action.resolve_support.properties if action is not None and action.resolve_support is not None else ()
         versioned = bool(edit is not None and edit.document_changes)
-        return Offer(project, document, self.places, versioned=versioned, resolving="edit" in later)
+        return Offer(project, document, self.places(document.text), versioned, "edit" in later)
 
     def _tell(self, message: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, f"onnxlint: {message}"))
@@ -93,7 +93,7 @@ def build() -> Server:
         for path in filter(None, paths):
             server.projects.add(path)
         if not await _watched(server):
-            server.watching = disk_watch.start(server.projects)
+            server.watching = asyncio.get_running_loop().create_task(disk_watch.look(server.projects))
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -148,11 +148,11 @@ def build() -> Server:
             return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where) if text else None
         line = places.lines[params.position.line] if params.position.line < len(places.lines) else ""
         named = hover.code_at(line, places.column(params.position))
-        text = hover.of_code(named[0], catalogue) if named is not None else ""
-        if named is None or not text:
+        if named is None or named[0] not in catalogue:
             return None
         number = params.position.line + 1
         where = types.Range(places.position(number, named[1]), places.position(number, named[2]))
+        text = hover.of_rule(catalogue[named[0]])
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where)
 
     kinds: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL]

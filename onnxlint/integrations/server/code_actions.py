@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -33,24 +33,18 @@ class Silence:
     code: str
 
 
+@dataclass(frozen=True, slots=True)
 class Offer:
-    """The actions for the findings of one document, whose text is the one that was analysed."""
+    """The actions for the findings of one document, whose text is the one that was analysed.
 
-    def __init__(
-        self,
-        project: Project,
-        document: Document,
-        places: Callable[[str], Places],
-        *,
-        versioned: bool,
-        resolving: bool,
-    ) -> None:
-        """`places` turns places of a text; the editor may take edits for a version, and ask for them when chosen."""
-        self._document = document
-        self._project = project
-        self._places = places(document.text)
-        self._versioned = versioned
-        self._resolving = resolving
+    The editor may take edits for a version, and ask for them when they are chosen.
+    """
+
+    project: Project
+    document: Document
+    places: Places
+    versioned: bool
+    resolving: bool
 
     def fixes(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
         """One action for each fix that stays in the document; those that may change the output say so."""
@@ -90,8 +84,8 @@ class Offer:
                 kind=types.CodeActionKind.QuickFix,
                 diagnostics=[self._diagnostic(finding) for finding in here],
             )
-            if self._resolving:
-                action.data = asdict(Silence(self._document.uri, self._document.version, line, code))
+            if self.resolving:
+                action.data = asdict(Silence(self.document.uri, self.document.version, line, code))
                 actions.append(action)
             elif len(actions) < _MOST_AT_ONCE:
                 with contextlib.suppress(AnnotateError):
@@ -101,8 +95,8 @@ class Offer:
 
     def silence(self, line: int, code: str) -> types.WorkspaceEdit:
         """The edit that suppresses a rule at a line. Raises AnnotateError where no comment can do that."""
-        path = self._document.path
-        source = parse_source(Path(path), encoded(self._document.text), path)
+        path = self.document.path
+        source = parse_source(Path(path), encoded(self.document.text), path)
         if not isinstance(source, SourceFile):
             raise AnnotateError(source.message)
         return self._edit(self._changed_lines(annotate(source, {line: [code]}).decode(source.encoding)))
@@ -114,7 +108,7 @@ class Offer:
         if not safe:
             return []
         shown = safe[0].span.path
-        edits = self._edits(choose(safe, {shown: self._document.text}).taken)
+        edits = self._edits(choose(safe, {shown: self.document.text}).taken)
         title = "onnxlint: fix all that is safe"
         return [types.CodeAction(title=title, kind=FIX_ALL, edit=self._edit(edits or []))]
 
@@ -125,27 +119,27 @@ class Offer:
             assert finding.fix is not None
             wanted |= dict.fromkeys(finding.fix.edits)
         for edit in wanted:
-            outside = os.path.join(self._project.root, edit.path) != self._document.path
-            if outside or edit.end[0] > len(self._places.lines):
+            outside = os.path.join(self.project.root, edit.path) != self.document.path
+            if outside or edit.end[0] > len(self.places.lines):
                 return None
-        newline = newline_of(self._document.text)
-        return [self._places.edit(edit, newline) for edit in wanted]
+        newline = newline_of(self.document.text)
+        return [self.places.edit(edit, newline) for edit in wanted]
 
     def _changed_lines(self, after: str) -> list[types.TextEdit]:
         """The lines that differ, where no line came or went."""
         lines = lines_of(after)
         edits = []
-        for number, (old, new) in enumerate(zip(self._places.lines, lines, strict=True), start=1):
+        for number, (old, new) in enumerate(zip(self.places.lines, lines, strict=True), start=1):
             if old != new:
-                end = self._places.position(number, len(old) + 1)
+                end = self.places.position(number, len(old) + 1)
                 edits.append(types.TextEdit(types.Range(types.Position(number - 1, 0), end), new))
         return edits
 
     def _diagnostic(self, finding: Finding) -> types.Diagnostic:
-        return diagnostic(finding, self._places, self._project.uri)
+        return diagnostic(finding, self.places, self.project.uri)
 
     def _edit(self, edits: list[types.TextEdit]) -> types.WorkspaceEdit:
-        document = types.OptionalVersionedTextDocumentIdentifier(self._document.uri, self._document.version)
-        if self._versioned:
+        document = types.OptionalVersionedTextDocumentIdentifier(self.document.uri, self.document.version)
+        if self.versioned:
             return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(edits))])
         return types.WorkspaceEdit(changes={document.uri: edits})

@@ -17,12 +17,8 @@ _MOST = 0.02  # of the time that is spent looking
 Stamps = dict[str, tuple[int, int]]
 
 
-def start(projects: Projects) -> asyncio.Task[None]:
+async def look(projects: Projects) -> None:
     """Look until the server ends."""
-    return asyncio.get_running_loop().create_task(_look(projects))
-
-
-async def _look(projects: Projects) -> None:
     stamps: Stamps = {}
     while True:
         begun = time.monotonic()

@@ -44,29 +44,23 @@ class Answer:
     fault: str = ""
 
 
-def analyse(job: Job, **settings: Any) -> Answer:
-    """Run one job in this process, whose working directory becomes the job's. Nothing of what is there is run."""
-    os.chdir(job.root)
-    rules = {rule.code: rule.name for rule in load_catalogue().values()}
-    # One process: this one can be ended at any moment, and its children could not.
-    request = Request(overrides={"jobs": 1, **settings}, rules=rules)
-    overlay = _overlay(job.unsaved or {})
-    parts = _scopes(job, request)
-    report = session.run(parts, overlay=overlay, recall=True, shown=_shown).report if parts else Report()
-    return Answer(
-        tuple(filter(_shown, report.findings)),
-        report.diagnostics,
-        tuple(os.path.abspath(file) for scope in parts for file in scope.discovery.files),
-        report.seconds,
-    )
-
-
 def answer_of(job: Job, **settings: Any) -> Answer:
-    """Run one job, with settings on top of those of its files; what goes wrong is told in a line."""
+    """Run one job in this process, whose working directory becomes the job's. Nothing of what is there is run.
+
+    The settings come on top of those of its files. What goes wrong is told in a line.
+    """
     if not os.path.isdir(job.root):
         return Answer(fault=f"there is no folder {job.root} any more")
     try:
-        return analyse(job, **settings)
+        os.chdir(job.root)
+        rules = {rule.code: rule.name for rule in load_catalogue().values()}
+        # One process: this one can be ended at any moment, and its children could not.
+        parts = _scopes(job, Request(overrides={"jobs": 1, **settings}, rules=rules))
+        overlay = _overlay(job.unsaved or {})
+        report = session.run(parts, overlay=overlay, recall=True, shown=_shown).report if parts else Report()
+        findings = tuple(filter(_shown, report.findings))
+        files = tuple(os.path.abspath(file) for scope in parts for file in scope.discovery.files)
+        return Answer(findings, report.diagnostics, files, report.seconds)
     except Exception as error:  # noqa: BLE001 - the next text may be no trouble, and the editor shows no traceback
         frames = traceback.extract_tb(error.__traceback__)
         place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""

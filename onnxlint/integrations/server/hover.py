@@ -13,12 +13,9 @@ _MOST_EVIDENCE = 2  # observations that are shown for one finding
 
 def of_findings(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> str:
     """Markdown: each rule once, with what was observed here."""
-    parts = []
-    for code in dict.fromkeys(finding.code for finding in findings):
-        rule = catalogue.get(code)
-        if rule is not None:
-            parts.append(_rule(rule, [finding for finding in findings if finding.code == code]))
-    return "\n\n---\n\n".join(parts)
+    codes = dict.fromkeys(finding.code for finding in findings)
+    rules = [catalogue[code] for code in codes if code in catalogue]
+    return "\n\n---\n\n".join(of_rule(rule, [f for f in findings if f.code == rule.code]) for rule in rules)
 
 
 def code_at(line: str, column: int) -> tuple[str, int, int] | None:
@@ -30,13 +27,8 @@ def code_at(line: str, column: int) -> tuple[str, int, int] | None:
     return None
 
 
-def of_code(code: str, catalogue: Mapping[str, Contract]) -> str:
-    """Markdown: one rule; empty where there is none of that code."""
-    rule = catalogue.get(code)
-    return _rule(rule, ()) if rule is not None else ""
-
-
-def _rule(rule: Contract, findings: Sequence[Finding]) -> str:
+def of_rule(rule: Contract, findings: Sequence[Finding] = ()) -> str:
+    """Markdown: one rule, with what was observed."""
     parts = [f"**{rule.code}** {rule.name}: {rule.title}"]
     seen = [e for finding in findings for e in words.most_telling(finding.evidence) if words.observed(e)]
     for evidence in seen[:_MOST_EVIDENCE]:
@@ -46,14 +38,10 @@ def _rule(rule: Contract, findings: Sequence[Finding]) -> str:
         parts.append(f"*{words.exporter_name(evidence.exporter)}*{on} – {_literal(message)}")
         if evidence.repro:
             parts.append(f"Re-run: `python {words.clean(evidence.repro)}`")
-    parts += [_first(rule.what), _first(rule.why), f"**Fix.** {_first(rule.advice)}"]
+    what, why, fix = (section.strip().split("\n\n")[0] for section in (rule.what, rule.why, rule.advice))
+    parts += [what, why, f"**Fix.** {fix}"]
     parts.append(f"`onnxlint explain {rule.code}` tells more.")
     return "\n\n".join(part for part in parts if part)
-
-
-def _first(markdown: str) -> str:
-    """The first paragraph."""
-    return markdown.strip().split("\n\n")[0]
 
 
 def _literal(text: str) -> str:

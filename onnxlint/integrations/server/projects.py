@@ -71,20 +71,15 @@ class Project:
         return opened or uri_of(os.path.normpath(os.path.join(self.named, shown)))
 
 
+@dataclass(slots=True)
 class Projects:
     """All projects of a session. `publish` shows what is known of a document, `faults` what is wrong with a project."""
 
-    def __init__(
-        self,
-        publish: Callable[[Project, Document], None],
-        faults: Callable[[Project], None],
-        tell: Callable[[str], None],
-    ) -> None:
-        self._publish = publish
-        self._faults = faults
-        self._tell = tell
-        self._analyser = Analyser()
-        self._projects: dict[str, Project] = {}
+    publish: Callable[[Project, Document], None]
+    faults: Callable[[Project], None]
+    tell: Callable[[str], None]
+    _analyser: Analyser = field(default_factory=Analyser)
+    _projects: dict[str, Project] = field(default_factory=dict)
 
     def add(self, named: str) -> None:
         """A workspace folder is opened; documents that are open already move to it."""
@@ -106,7 +101,7 @@ class Projects:
             return []
         _cancel(project)
         project.faults = ()
-        self._faults(project)
+        self.faults(project)
         return list(project.documents.values())
 
     def find(self, uri: str) -> tuple[Project, Document] | None:
@@ -233,7 +228,7 @@ class Projects:
     async def _answer(self, job: Job) -> Answer | None:
         answer = await self._analyser.run(job)
         if answer.fault:
-            self._tell(answer.fault)
+            self.tell(answer.fault)
         return None if answer.fault else answer
 
     def _take_alone(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
@@ -262,7 +257,7 @@ class Projects:
         project.seconds = max(answer.seconds, (project.seconds or 0.0) / 2)
         project.members = frozenset(answer.files)
         project.faults = tuple(d for d in answer.diagnostics if d.path and _configures(project.root, d.path))
-        self._faults(project)
+        self.faults(project)
         for document in documents:
             if document.path not in project.members and not _left_out(project, document.path):
                 continue  # it is on no disk yet
@@ -286,7 +281,7 @@ class Projects:
             project.proved.update(confirmed)
         if document.text == text and project.documents.get(document.uri) is document:
             document.shown, document.faults = View(text, findings), faults
-            self._publish(project, document)
+            self.publish(project, document)
 
 
 def _folder_of(path: str) -> str:

@@ -28,34 +28,15 @@ class _Line:
         """The cell at which the character of a column (from 1) starts."""
         return self.starts[max(0, min(column - 1, len(self.pieces)))]
 
-    @property
-    def width(self) -> int:
-        return self.starts[-1]
-
-    @property
-    def indent(self) -> int:
-        """The cells of white space at its beginning."""
-        blank = 0
-        for piece in self.pieces:
-            if not piece.isspace():
-                break
-            blank += 1
-        return self.starts[blank]
-
     def window(self, start: int, width: int) -> str:
         """The part within `width` cells from cell `start`, with an ellipsis where it was cut."""
-        if start == 0 and self.width <= width:
+        if start == 0 and self.starts[-1] <= width:
             return "".join(self.pieces).rstrip()
         first = bisect_left(self.starts, start + (start > 0), 0, len(self.pieces))
-        after = bisect_right(self.starts, start + width - (self.width > start + width)) - 1
-        lead = "…" if start and self.width > start else ""
-        tail = "…" if self.width > start + width else ""
+        after = bisect_right(self.starts, start + width - (self.starts[-1] > start + width)) - 1
+        lead = "…" if start and self.starts[-1] > start else ""
+        tail = "…" if self.starts[-1] > start + width else ""
         return (lead + "".join(self.pieces[first:after]) + tail).rstrip()
-
-
-def gutter_width(*line_numbers: int) -> int:
-    """The width of the column of line numbers."""
-    return max(len(str(number)) for number in line_numbers)
 
 
 def source_text(lines: Sequence[str], line: int) -> str:
@@ -89,12 +70,13 @@ _Marked = list[tuple[int | None, Text]]
 
 
 def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style: str, context: int) -> _Marked:
-    line = _display(lines[span.line - 1])
+    text = lines[span.line - 1]
+    line = _display(text)
     first, after = line.cell(span.column), line.cell(span.end_column)
     if after <= first:
-        first, after = line.indent, _trimmed(line)
+        first, after = line.cell(len(text) - len(text.lstrip()) + 1), line.cell(len(text.rstrip()) + 1)
     after = max(after, first + 1)
-    start = _window_start(line.width, first, after, room)
+    start = _window_start(line.starts[-1], first, after, room)
     numbers = range(max(1, span.line - context), min(len(lines), span.line + context) + 1)
     result: _Marked = []
     for number in numbers:
@@ -113,14 +95,6 @@ def _emphasized(shown: str, low: int, high: int) -> Text:
     text = Text(shown)
     text.stylize("bold", bisect_left(starts, low), bisect_left(starts, high))
     return text
-
-
-def _trimmed(line: _Line) -> int:
-    """The cell after the last character that is not white space."""
-    used = len(line.pieces)
-    while used and line.pieces[used - 1].isspace():
-        used -= 1
-    return line.starts[used]
 
 
 def _underline(low: int, high: int, label: str, *, room: int, style: str) -> _Marked:
@@ -146,8 +120,8 @@ def _many_lines(lines: Sequence[str], span: Span, last: int, label: str, *, room
         mark = Text.styled("/ " if number == span.line else "| ", style)
         mark.append(Text.styled(_display(lines[number - 1]).window(0, room), "none"))
         result.append((number, mark))
-    end = _display(lines[last - 1])
-    reach = max(1, min(end.cell(span.end_column) if last == span.end_line else _trimmed(end), room))
+    end = span.end_column if last == span.end_line else len(lines[last - 1].rstrip()) + 1
+    reach = max(1, min(_display(lines[last - 1]).cell(end), room))
     foot = Text("|" + "_" * reach + "^", style=style)
     if label and reach + 3 + cell_len(label) <= room + 2:
         return [*result, (None, foot.append(f" {label}"))]

@@ -72,24 +72,20 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
     if not waiting:
         return
     yield Text.styled("Not probed", "bold yellow")
-    for model in waiting:
-        if model.assumed is not None:  # we tried, and nobody had asked: a line is enough
-            continue
+    for model in sorted(waiting, key=lambda model: model.assumed is not None):
         head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
         if model.path:
             head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
+        if model.assumed is not None:  # we tried, and nobody had asked: a line is enough
+            yield head.append("  " + words.cut(words.plain(model.reason or ""), _SHORT), style="dim")
+            continue
         yield head
         yield Text("    " + words.clean(model.reason or words.NO_REASON))
         if model.remedy:
             yield Text.styled("    to probe it:", "dim")
             for line in model.remedy.splitlines():
                 yield Text.styled("      " + words.visible(line.rstrip()), "green")
-    quiet = [model for model in waiting if model.assumed is not None]
-    for model in quiet:
-        head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
-        head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
-        yield head.append("  " + words.cut(words.plain(model.reason or ""), _SHORT), style="dim")
-    if quiet:
+    if any(model.assumed is not None for model in waiting):
         yield Text.styled("    `onnxlint init` writes the configuration to start from", "dim")
     yield Text("")
 

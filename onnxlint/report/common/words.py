@@ -77,16 +77,9 @@ def hidden(finding: Finding) -> bool:
 
 def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
     """A key that sorts the worst first: what is confirmed, then by severity, then in source order."""
-    span = finding.span
-    confirmed = finding.verdict is VerdictKind.CONFIRMED
-    return (
-        not confirmed,
-        tuple(records.Severity).index(finding.severity),
-        span.path,
-        span.line,
-        span.column,
-        finding.code,
-    )
+    span, severity = finding.span, tuple(records.Severity).index(finding.severity)
+    unsure = finding.verdict is not VerdictKind.CONFIRMED
+    return unsure, severity, span.path, span.line, span.column, finding.code
 
 
 def also(finding: Finding) -> str:
@@ -338,14 +331,9 @@ def _measure(finding: Finding, exporter: str) -> str:
 
 def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Failures first; among them what the exporter itself says, then the largest error, then what can be re-run."""
+    refused = records.Cause.REFUSED
     return sorted(
-        evidence,
-        key=lambda e: (
-            e.symptom is Outcome.OK,
-            e.cause is not records.Cause.REFUSED,
-            -_size(e.max_abs),
-            e.repro is None,
-        ),
+        evidence, key=lambda e: (e.symptom is Outcome.OK, e.cause is not refused, -_size(e.max_abs), e.repro is None)
     )
 
 

@@ -1,6 +1,7 @@
 """The JSON report, version `onnxlint/1`: others read it, so it only ever grows. Its schema is schema.json."""
 
 import math
+from collections import Counter
 from typing import Any
 
 from onnxlint.base.records import OPENVINO, Finding, ModelReport, ModelStatus, Report, VerdictKind, to_json
@@ -59,16 +60,12 @@ def _public(data: dict[str, Any], fields: str) -> dict[str, Any]:
 
 
 def _summary(report: Report) -> dict[str, Any]:
-    def tally(kind: VerdictKind) -> int:
-        return sum(finding.verdict is kind for finding in report.findings)
-
+    tally = Counter(finding.verdict for finding in report.findings)
     return {
         "files": report.files,
         "models": len(report.models),
         "probed": sum(model.status is ModelStatus.PROBED for model in report.models),
-        "confirmed": tally(VerdictKind.CONFIRMED),
-        "suspected": tally(VerdictKind.SUSPECTED),
-        "not_reproduced": tally(VerdictKind.NOT_REPRODUCED),
+        **{kind.value.replace("-", "_"): tally[kind] for kind in VerdictKind},
         "baseline": report.in_baseline,
         "fixed": sum(report.fixed.values()),
         "seconds": round(report.seconds, 3),

@@ -27,7 +27,7 @@ def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Ite
     if not quiet:
         yield run_summary.headline(whole, show_all=show_all)
         yield from filter(
-            None, (run_summary.reproductions(whole, show_all=show_all), run_summary.fixes(whole, show_all=show_all))
+            None, (say(whole, show_all=show_all) for say in (run_summary.reproductions, run_summary.fixes))
         )
 
 

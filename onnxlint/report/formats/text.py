@@ -1,7 +1,8 @@
 """The full text report: each finding with frame, trace, effects, evidence and remedy; the models; a summary line."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
 
@@ -14,22 +15,14 @@ from onnxlint.base.paths import package_path
 from onnxlint.base.records import Finding, ModelStatus, Outcome, Report, Severity, VerdictKind
 from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.console import Page
-from onnxlint.report.common.frames import GUTTER, code_frame, gutter_width, source_text
+from onnxlint.report.common.frames import GUTTER, code_frame, source_text
 from onnxlint.report.common.hunks import edited
 from onnxlint.report.common.model_table import assumptions, model_list, model_table, slower, unprobed
 
 Sources = Callable[[str], list[str]]
 
-_COLOURS: Mapping[Severity, str] = {
-    Severity.ERROR: "bold red",
-    Severity.WARNING: "bold yellow",
-    Severity.NOTE: "bold cyan",
-}
-_VERDICT_COLOURS: Mapping[VerdictKind, str] = {
-    VerdictKind.CONFIRMED: "red",
-    VerdictKind.SUSPECTED: "yellow",
-    VerdictKind.NOT_REPRODUCED: "green",
-}
+_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_VERDICT_COLOURS = dict(zip(VerdictKind, ("red", "yellow", "green"), strict=True))
 _CERTAINTY = tuple(VerdictKind)  # most certain first
 _LABEL = 12  # the width of the column that names what a paragraph is about
 _LONGEST_DIFF = 12  # lines of a diff that are shown
@@ -54,7 +47,7 @@ def text(
     """
     width = max(60, min(width, 200))
     console = Page(color=color, width=width)
-    page = _Page(console, width, sources or (lambda path: []), links=links)
+    page = _Page(console, width, sources or (lambda path: []), links)
     files = [list(findings) for _, findings in groupby(report.findings, key=lambda finding: finding.span.path)]
     for findings in sorted(files, key=lambda findings: min(map(_urgency, findings))):
         for finding in findings:
@@ -67,20 +60,20 @@ def text(
         if table is not None:
             console.print(table)
         else:
-            page.lines(model_list(report.models))
-        page.lines(slower(report.models))
+            console.lines(model_list(report.models))
+        console.lines(slower(report.models))
         console.print()
-        page.lines(assumptions(report.models))
+        console.lines(assumptions(report.models))
         page.failures(whole)
-    page.lines(unprobed([model for model in report.models if model.declared or not quiet]))
+    console.lines(unprobed([model for model in report.models if model.declared or not quiet]))
     for diagnostic in report.diagnostics:
-        page.lines(_diagnostic(diagnostic))
+        console.lines(_diagnostic(diagnostic))
     if report.diagnostics:
         console.print()
     if not quiet:
-        page.lines([_summary(whole, show_all=show_all)])
+        console.lines([_summary(whole, show_all=show_all)])
         more = (run_summary.reproductions(whole, show_all=show_all), run_summary.fixes(whole, show_all=show_all))
-        page.lines([Text(line) for line in more if line])
+        console.lines([Text(line) for line in more if line])
     return console.drawn
 
 
@@ -91,18 +84,14 @@ def _urgency(finding: Finding) -> tuple[bool, int, int, int]:
     return bool(finding.outside), _CERTAINTY.index(finding.verdict), severity, calls
 
 
+@dataclass(frozen=True, slots=True)
 class _Page:
     """Prints findings on a console, paragraph by paragraph."""
 
-    def __init__(self, console: Page, width: int, sources: Sources, *, links: bool = False) -> None:
-        self._links = links
-        self._console = console
-        self._width = width
-        self._sources = sources
-
-    def lines(self, lines: Sequence[Text] | Iterator[Text]) -> None:
-        """Print lines that are wrapped already."""
-        self._console.lines(lines)
+    console: Page
+    width: int
+    sources: Sources
+    links: bool
 
     def failures(self, report: Report) -> None:
         """What went wrong in the table above and is in no finding: why, and where."""
@@ -110,39 +99,39 @@ class _Page:
         for model, exporter, result in failures:
             head = Text.styled("✗ ", "bold red").append(words.model_name(model), "bold")
             head.append(f" {words.exporter_name(exporter)}").append(f" {words.OUTCOME_LABELS[result.outcome]}", "red")
-            self.lines([head])
+            self.console.lines([head])
             detail = words.cut(words.plain(result.detail), words.LONGEST_DETAIL)
             if result.location is not None:
                 detail += f"  ({words.visible(result.location.path)}:{result.location.line})"
-            for line in self._wrap(Text(detail.strip()), self._width - 2):
-                self.lines([Text("  ").append_text(line)])
+            for line in self._wrap(Text(detail.strip()), self.width - 2):
+                self.console.lines([Text("  ").append_text(line)])
         if failures:
-            self._console.print()
+            self.console.print()
 
     def finding(self, finding: Finding, rule: Contract | None) -> None:
         """One finding and the empty line after it."""
         span = finding.span
-        source = self._sources(span.path)
+        source = self.sources(span.path)
         colour = _COLOURS[finding.severity]
-        self.lines(_header(finding, rule if self._links else None))
-        self.lines(self._wrap(Text.styled(words.clean(finding.message), "bold"), self._width))
-        gutter = gutter_width(span.end_line, span.line + 1)
+        self.console.lines(_header(finding, rule if self.links else None))
+        self.console.lines(self._wrap(Text.styled(words.clean(finding.message), "bold"), self.width))
+        gutter = len(str(max(span.end_line, span.line + 1)))
         place = Text.styled(" " * gutter + "--> ", GUTTER)
         place.append(f"{words.visible(span.path)}:{span.line}:{span.column}", style="none")
         if finding.symbol:
             place.append(f"  in {words.clean(_short(finding))}", style="dim")
-        self.lines([place])
+        self.console.lines([place])
         if finding.outside:
-            self.lines(self._wrap(Text.styled(f"a note: {words.clean(finding.outside)}", "dim"), self._width))
+            self.console.lines(self._wrap(Text.styled(f"a note: {words.clean(finding.outside)}", "dim"), self.width))
         label = words.clean(rule.title) if rule else ""
-        self.lines(code_frame(source, span, label, width=self._width, gutter=gutter, style=colour))
+        self.console.lines(code_frame(source, span, label, width=self.width, gutter=gutter, style=colour))
         pad = gutter + 1
-        self.lines(self._why(finding, pad))
-        self.lines(self._effects(finding, pad))
+        self.console.lines(self._why(finding, pad))
+        self.console.lines(self._effects(finding, pad))
         if finding.also:
-            self.lines(self._paragraph("also at", Text.styled(words.also(finding), "cyan"), pad))
-        self.lines(self._help(finding, rule, pad))
-        self._console.print()
+            self.console.lines(self._paragraph("also at", Text.styled(words.also(finding), "cyan"), pad))
+        self.console.lines(self._help(finding, rule, pad))
+        self.console.print()
 
     def _why(self, finding: Finding, pad: int) -> Iterator[Text]:
         label, before = "why", ""
@@ -151,10 +140,10 @@ class _Page:
             where = f"line {step.line}" if step.path == before else f"{_shown(step.path)}:{step.line}"
             body = Text.styled(where, "cyan").append(": ").append(words.clean(step.message), style="none")
             yield from self._paragraph(label, body, pad)
-            code = source_text(self._sources(step.path), step.line)
+            code = source_text(self.sources(step.path), step.line)
             if code and (step.path, step.line) not in shown:
                 line = Text.styled(code, "dim")
-                line.truncate(self._width - pad - _LABEL - 3, overflow="ellipsis")
+                line.truncate(self.width - pad - _LABEL - 3, overflow="ellipsis")
                 yield self._indent(line, pad, 2)
             shown.add((step.path, step.line))
             label, before = "", step.path
@@ -192,7 +181,7 @@ class _Page:
         parts = filter(None, (words.error_size(evidence), words.observed(evidence)))
         body.append(" – ".join(parts) or words.OUTCOME_LABELS[evidence.symptom])
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
-        for line in self._wrap(body, self._width - pad - _LABEL - 2):
+        for line in self._wrap(body, self.width - pad - _LABEL - 2):
             yield self._indent(line, pad, 2)
 
     def _sides(self, sides: records.Sides | None, pad: int) -> Iterator[Text]:
@@ -203,7 +192,7 @@ class _Page:
         lines += [Text.styled("not known: ", "dim").append(words.unknown_sides(sides), "none")] if sides.unknown else []
         lines.append(Text.styled("→ ", "bold").append(words.plain(sides.advice), "none"))
         for body in lines:
-            for line in self._wrap(body, self._width - pad - _LABEL - 2):
+            for line in self._wrap(body, self.width - pad - _LABEL - 2):
                 yield self._indent(line, pad, 2)
         if sides.issue:
             yield self._indent(Text.styled("to report it: ", "dim").append(words.clean(sides.issue), "cyan"), pad, 2)
@@ -213,12 +202,12 @@ class _Page:
         if title:
             yield from self._paragraph("help", Text(words.clean(title)), pad, style="bold green")
         if finding.fix is not None:
-            for line in fix_diff(finding.fix, self._sources):
+            for line in fix_diff(finding.fix, self.sources):
                 yield self._indent(line, pad, 2)
 
     def _paragraph(self, label: str, body: Text, pad: int, *, style: str = "bold") -> Iterator[Text]:
         """`label  body`, the body wrapped beneath itself."""
-        for number, line in enumerate(self._wrap(body, self._width - pad - _LABEL - 1)):
+        for number, line in enumerate(self._wrap(body, self.width - pad - _LABEL - 1)):
             head = Text.styled(" " * pad).append((label if number == 0 else "").ljust(_LABEL) + " ", style)
             yield head.append_text(line)
 
@@ -228,7 +217,7 @@ class _Page:
     def _wrap(self, body: Text, width: int) -> list[Text]:
         width = max(20, width)
         fits = body.cell_len <= width and not {"\n", "\t"} & set(body.plain)
-        lines = [body] if fits else body.wrap(self._console, width, overflow="fold")
+        lines = [body] if fits else body.wrap(self.console, width, overflow="fold")
         for line in lines:
             line.rstrip()
         return list(lines)

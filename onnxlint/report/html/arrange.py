@@ -17,7 +17,7 @@ from onnxlint.report.html.plot import plot
 Sources = Callable[[str], list[str]]
 Trials = Mapping[tuple[str, str], list[tuple[str, tuple[records.Tried, ...]]]]  # by model and exporter, for each call
 
-_ORDER = (VerdictKind.CONFIRMED, VerdictKind.SUSPECTED, VerdictKind.NOT_REPRODUCED)
+_ORDER = tuple(VerdictKind)  # most certain first
 _PROMISES = {
     Safety.SAFE: "safe: PyTorch computes the same",
     Safety.UNSAFE: "unsafe: look at it first, PyTorch may compute something else",

@@ -42,7 +42,8 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
         here = not agrees and one.variation in seen
         x = round(_LEFT + step * (k + 0.5), 1)
         dots.append(View(x=x, y=y, kind=kind, text=_described(one), passes=passes, here=here))
-    ticks = [(height(decade), _power(decade)) for decade in range(low, high + 1, max(1, (high - low) // 3))]
+    decades = range(low, high + 1, max(1, (high - low) // 3))
+    ticks = [(height(decade), f"{10.0**decade:g}" if -5 < decade < 6 else f"1e{decade}") for decade in decades]
     groups, borders, at = [], [], 0
     for name, members in groupby(tried, key=_group):
         count = len(list(members))
@@ -86,10 +87,6 @@ def _decades(sizes: Sequence[float]) -> tuple[int, int]:
         return 0, 1
     low, high = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
     return (low, high) if high > low else (low - 1, high + 1)
-
-
-def _power(decade: int) -> str:
-    return f"{10.0**decade:g}" if -5 < decade < 6 else f"1e{decade}"
 
 
 def _described(one: Tried) -> str:
