@@ -41,5 +41,6 @@ def open_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Itera
         return
     from onnxlint.report.progress_display import Live
 
-    with Live(stream) as live:
+    live = Live(stream)
+    with live.bars:
         yield live

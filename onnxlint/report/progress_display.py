@@ -1,7 +1,6 @@
 """The progress display of a terminal: one line with the stage, one with the models in work."""
 
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -15,10 +14,10 @@ _MOST_MODELS = 3  # named at once
 
 
 class Live:
-    """Draws while it is open and leaves nothing behind."""
+    """Draws while its `bars` are open, and leaves nothing behind."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._bars = Bars(
+        self.bars = Bars(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -28,26 +27,17 @@ class Live:
             console=Console(file=stream, stderr=True, markup=False, highlight=False, emoji=False),
             transient=True,
         )
-        self._task = self._bars.add_task("", total=None, note="", visible=False)
+        self._task = self.bars.add_task("", total=None, note="", visible=False)
         self._working: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Start a bar for the stage; one that only pulses if the total is not known."""
         self._working.clear()
-        self._bars.reset(self._task, description=clean(name), total=total, visible=True, note="")
+        self.bars.reset(self._task, description=clean(name), total=total, visible=True, note="")
 
     def advance(self, done: str = "") -> None:
         """Move the bar on."""
-        self._bars.update(self._task, advance=1, note=self._note() or cut(clean(done), 40))
+        self.bars.update(self._task, advance=1, note=self._note() or cut(clean(done), 40))
 
     def model(self, name: str, stage: str) -> None:
         """Name the model and what is being done with it."""
@@ -55,12 +45,12 @@ class Live:
             self._working[name] = stage
         else:
             self._working.pop(name, None)
-        self._bars.update(self._task, note=self._note())
+        self.bars.update(self._task, note=self._note())
 
     def probed(self, report: ModelReport) -> None:
         """Say at once, and for good, what became of a model, where the report has to wait for others."""
-        if (self._bars.tasks[0].total or 0) > 1:
-            self._bars.console.print(model_line(report), soft_wrap=True)
+        if (self.bars.tasks[0].total or 0) > 1:
+            self.bars.console.print(model_line(report), soft_wrap=True)
 
     def _note(self) -> str:
         models = [f"{cut(clean(name), 40)}: {clean(stage)}" for name, stage in self._working.items()]

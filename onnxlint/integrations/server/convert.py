@@ -95,20 +95,12 @@ def _related(finding: Finding, uri: Callable[[str], str]) -> list[types.Diagnost
         if evidence.frames and (observed := words.observed(evidence)):
             where, exporter = evidence.frames[0], words.exporter_name(evidence.exporter)
             places.append((where.path, where.line, f"{exporter}: {observed}"))
-    return [
-        types.DiagnosticRelatedInformation(_line(uri(path), line), words.clean(text))
-        for path, line, text in dict.fromkeys(places)
-    ]
-
-
-def _line(uri: str, line: int) -> types.Location:
-    first = max(line - 1, 0)
-    return types.Location(uri, types.Range(types.Position(first, 0), types.Position(first + 1, 0)))
-
-
-def uri_of(path: str) -> str:
-    """The URI of a file."""
-    return str(uris.from_fs_path(path))
+    related = []
+    for path, line, text in dict.fromkeys(places):
+        first = max(line - 1, 0)
+        rows = types.Range(types.Position(first, 0), types.Position(first + 1, 0))
+        related.append(types.DiagnosticRelatedInformation(types.Location(uri(path), rows), words.clean(text)))
+    return related
 
 
 def to_path(uri: str) -> str | None:

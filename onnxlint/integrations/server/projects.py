@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from pygls import uris
+
 from onnxlint.base.records import Diagnostic, Finding, VerdictKind
-from onnxlint.integrations.server.convert import to_path, uri_of
+from onnxlint.integrations.server.convert import to_path
 from onnxlint.integrations.server.document_state import View, carried, merged
 from onnxlint.integrations.server.editor_analysis import Answer, Job, relevant
 from onnxlint.integrations.server.processes import Analyser
@@ -68,7 +70,7 @@ class Project:
         """The URI of a file as the editor names it; `shown` is its path in findings."""
         path = os.path.normpath(os.path.join(self.root, shown))
         opened = next((document.uri for document in self.documents.values() if document.path == path), None)
-        return opened or uri_of(os.path.normpath(os.path.join(self.named, shown)))
+        return opened or str(uris.from_fs_path(os.path.normpath(os.path.join(self.named, shown))))
 
 
 @dataclass(slots=True)
@@ -196,7 +198,6 @@ class Projects:
             self._projects.pop(project.root, None)
 
     def _start(self, project: Project, delay: float) -> None:
-        """Analyse after a delay, in the place of what is under way."""
         before = _cancel(project)
         project.task = asyncio.get_running_loop().create_task(self._after(before, project, delay))
 

@@ -90,7 +90,6 @@ def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style:
 
 
 def _emphasized(shown: str, low: int, high: int) -> Text:
-    """The line with the cells from `low` to `high` in bold."""
     starts = list(accumulate(map(cell_len, shown), initial=0))
     text = Text(shown)
     text.stylize("bold", bisect_left(starts, low), bisect_left(starts, high))

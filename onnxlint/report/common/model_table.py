@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from onnxlint.base.records import EXPORTERS, ExporterResult, ModelReport, ModelStatus, Outcome
+from onnxlint.base.records import EXPORTERS, ModelReport, ModelStatus, Outcome
 from onnxlint.report.common import words
 
 _SHORT = 160  # cells of the reason why a model that nobody declared was not probed
@@ -118,9 +118,6 @@ def _cell(model: ModelReport, exporter: str, seconds: bool = True) -> Text:
     good = result.outcome is Outcome.OK
     cell = Text.styled("✓ " if good else "✗ ", "bold green" if good else "bold red")
     cell.append(label, style="green" if good else "red")
-    return cell.append(_where(result, seconds), style="dim")
-
-
-def _where(result: ExporterResult, seconds: bool) -> str:
     took = words.seconds(result.seconds) if seconds and result.seconds else ""
-    return "".join(f" · {part}" for part in (words.clean(words.short_place(result.location)), took) if part)
+    notes = filter(None, (words.clean(words.short_place(result.location)), took))
+    return cell.append("".join(f" · {note}" for note in notes), style="dim")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.etree import ElementTree as ET
 
-from onnxlint.base.records import ExporterResult, Finding, ModelReport, ModelStatus, Outcome, Report, Severity
+from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Severity
 from onnxlint.report.common import run_summary, words
 
 
@@ -56,19 +56,17 @@ def _model(model: ModelReport) -> list[ET.Element]:
         case = _case(name, "probe")
         ET.SubElement(case, "skipped", {"message": words.clean(model.reason or "")})
         return [case]
-    return [_exporter(name, exporter, result) for exporter, result in model.exporters.items()]
-
-
-def _exporter(model: str, exporter: str, result: ExporterResult) -> ET.Element:
-    case = _case(model, words.exporter_name(exporter), result.seconds)
-    message = words.plain(result.detail) or words.OUTCOME_SENTENCES[result.outcome]
-    if result.outcome is Outcome.SKIPPED:
-        ET.SubElement(case, "skipped", {"message": message})
-    elif result.outcome is not Outcome.OK:
-        failure = ET.SubElement(case, "failure", {"type": result.outcome.value, "message": message})
-        if result.location is not None:
-            failure.text = f"{words.visible(result.location.path)}:{result.location.line}: {message}"
-    return case
+    cases = []
+    for exporter, result in model.exporters.items():
+        cases.append(case := _case(name, words.exporter_name(exporter), result.seconds))
+        message = words.plain(result.detail) or words.OUTCOME_SENTENCES[result.outcome]
+        if result.outcome is Outcome.SKIPPED:
+            ET.SubElement(case, "skipped", {"message": message})
+        elif result.outcome is not Outcome.OK:
+            failure = ET.SubElement(case, "failure", {"type": result.outcome.value, "message": message})
+            if result.location is not None:
+                failure.text = f"{words.visible(result.location.path)}:{result.location.line}: {message}"
+    return cases
 
 
 def _run(report: Report, whole: Report) -> list[ET.Element]:

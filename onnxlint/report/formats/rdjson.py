@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span, Step
+from onnxlint.base.records import Finding, ModelStatus, Report, Severity, Span
 from onnxlint.report.common import words
 from onnxlint.report.common.checkout import as_text
 from onnxlint.report.common.hunks import hunks
@@ -25,7 +25,12 @@ def rdjson(report: Report, whole: Report, sources: Sources) -> dict[str, Any]:
                 if model.status is ModelStatus.NOT_PROBED and model.path
             ),
             *(_message("ERROR", sentence, place.path, place.line) for place, sentence in words.failures(whole)),
-            *(_diagnostic(diagnostic) for diagnostic in report.diagnostics),
+            *(
+                _message(
+                    "ERROR" if d.level == "error" else "WARNING", words.clean(d.message), d.path or "", d.line or 1
+                )
+                for d in report.diagnostics
+            ),
         ],
     }
 
@@ -38,7 +43,13 @@ def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
         "code": {"value": finding.code},
     }
     if finding.trace:
-        result["related_locations"] = [_step(step) for step in finding.trace]
+        result["related_locations"] = [
+            {
+                "message": words.clean(step.message),
+                "location": {"path": as_text(step.path), "range": {"start": {"line": step.line}}},
+            }
+            for step in finding.trace
+        ]
     if sources is not None and finding.fix is not None and finding.fix.edits:
         result["suggestions"] = [
             {"range": {"start": {"line": hunk.first}, "end": {"line": hunk.last}}, "text": "\n".join(hunk.lines)}
@@ -46,11 +57,6 @@ def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
             if hunk.path == finding.span.path  # a suggestion has no path of its own
         ]
     return result
-
-
-def _step(step: Step) -> dict[str, Any]:
-    place = {"path": as_text(step.path), "range": {"start": {"line": step.line}}}
-    return {"message": words.clean(step.message), "location": place}
 
 
 def _range(span: Span, sources: Sources) -> dict[str, Any]:
@@ -66,11 +72,6 @@ def _range(span: Span, sources: Sources) -> dict[str, Any]:
 
 def _byte_column(line: str, column: int) -> int:
     return len(line[: max(column, 1) - 1].encode("utf-8", "surrogatepass")) + 1
-
-
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    severity = "ERROR" if diagnostic.level == "error" else "WARNING"
-    return _message(severity, words.clean(diagnostic.message), diagnostic.path or "", diagnostic.line or 1)
 
 
 def _message(severity: str, message: str, path: str, line: int) -> dict[str, Any]:

@@ -9,13 +9,16 @@ from onnxlint.report.common.printed import printed
 from onnxlint.report.formats.concise import place
 
 
-def _tallies(report: Report, *, show_all: bool) -> list[dict[str, Any]]:
-    """Count the findings that a report shows, the most frequent rule first."""
+def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
+    """How often each rule that shows was found, the most frequent first; diagnostics stand below.
+
+    JSON for a machine, else a line for each rule: count, code, name, and what the count is made of.
+    """
     by_rule: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
         if show_all or not words.hidden(finding):
             by_rule.setdefault((finding.code, finding.rule), []).append(finding)
-    counts = [
+    rows: list[dict[str, Any]] = [
         {
             "code": code,
             "rule": rule,
@@ -25,12 +28,7 @@ def _tallies(report: Report, *, show_all: bool) -> list[dict[str, Any]]:
         }
         for (code, rule), findings in by_rule.items()
     ]
-    return sorted(counts, key=lambda tally: (-tally["count"], tally["code"]))
-
-
-def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
-    """JSON for a machine, else a line for each rule: count, code, name, what the count is made of; errors below."""
-    rows = _tallies(report, show_all=show_all)
+    rows.sort(key=lambda tally: (-tally["count"], tally["code"]))
     if machine:
         return json.dumps(rows, indent=2) + "\n"
     digits = max((len(str(row["count"])) for row in rows), default=1)

@@ -86,8 +86,6 @@ def _urgency(finding: Finding) -> tuple[bool, int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Prints findings on a console, paragraph by paragraph."""
-
     console: Page
     width: int
     sources: Sources
@@ -144,7 +142,7 @@ class _Page:
             if code and (step.path, step.line) not in shown:
                 line = Text.styled(code, "dim")
                 line.truncate(self.width - pad - _LABEL - 3, overflow="ellipsis")
-                yield self._indent(line, pad, 2)
+                yield self._indent(line, pad)
             shown.add((step.path, step.line))
             label, before = "", step.path
 
@@ -165,10 +163,10 @@ class _Page:
             yield from self._sides(next((e.sides for e in evidence[:_MOST_EVIDENCE] if e.sides), None), pad)
             for script in dict.fromkeys(e.repro for e in evidence[:_MOST_EVIDENCE] if e.repro):
                 again = Text.styled("re-run: ", "dim").append(f"python {words.clean(script)}", style="cyan")
-                yield self._indent(again, pad, 2)
+                yield self._indent(again, pad)
             if len(evidence) > _MOST_EVIDENCE:
                 more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
-                yield self._indent(Text.styled(f"and {more}", "dim"), pad, 2)
+                yield self._indent(Text.styled(f"and {more}", "dim"), pad)
 
     def _observation(self, evidence: records.Evidence, finding: Finding, pad: int) -> Iterator[Text]:
         body = Text()
@@ -182,10 +180,9 @@ class _Page:
         body.append(" – ".join(parts) or words.OUTCOME_LABELS[evidence.symptom])
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
         for line in self._wrap(body, self.width - pad - _LABEL - 2):
-            yield self._indent(line, pad, 2)
+            yield self._indent(line, pad)
 
     def _sides(self, sides: records.Sides | None, pad: int) -> Iterator[Text]:
-        """Who agrees with whom, and what to do about it."""
         if sides is None:
             return
         lines = [Text.styled("who agrees: ", "dim").append(words.sides(sides), "none")]
@@ -193,9 +190,9 @@ class _Page:
         lines.append(Text.styled("→ ", "bold").append(words.plain(sides.advice), "none"))
         for body in lines:
             for line in self._wrap(body, self.width - pad - _LABEL - 2):
-                yield self._indent(line, pad, 2)
+                yield self._indent(line, pad)
         if sides.issue:
-            yield self._indent(Text.styled("to report it: ", "dim").append(words.clean(sides.issue), "cyan"), pad, 2)
+            yield self._indent(Text.styled("to report it: ", "dim").append(words.clean(sides.issue), "cyan"), pad)
 
     def _help(self, finding: Finding, rule: Contract | None, pad: int) -> Iterator[Text]:
         title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""
@@ -203,7 +200,7 @@ class _Page:
             yield from self._paragraph("help", Text(words.clean(title)), pad, style="bold green")
         if finding.fix is not None:
             for line in fix_diff(finding.fix, self.sources):
-                yield self._indent(line, pad, 2)
+                yield self._indent(line, pad)
 
     def _paragraph(self, label: str, body: Text, pad: int, *, style: str = "bold") -> Iterator[Text]:
         """`label  body`, the body wrapped beneath itself."""
@@ -211,8 +208,8 @@ class _Page:
             head = Text.styled(" " * pad).append((label if number == 0 else "").ljust(_LABEL) + " ", style)
             yield head.append_text(line)
 
-    def _indent(self, line: Text, pad: int, more: int) -> Text:
-        return Text(" " * (pad + _LABEL + 1 + more)).append_text(line)
+    def _indent(self, line: Text, pad: int) -> Text:
+        return Text(" " * (pad + _LABEL + 3)).append_text(line)
 
     def _wrap(self, body: Text, width: int) -> list[Text]:
         width = max(20, width)

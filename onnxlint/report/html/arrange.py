@@ -107,7 +107,6 @@ def _verdicts(findings: Sequence[records.Finding], show_all: bool) -> list[View]
 
 
 def _kind(finding: records.Finding) -> str:
-    """By which of the first filters it is shown."""
     note = finding.severity is Severity.NOTE and finding.verdict is VerdictKind.SUSPECTED
     return "note" if note else finding.verdict.value
 

@@ -103,7 +103,6 @@ def _described(one: Tried) -> str:
 
 
 def _group(one: Tried) -> str:
-    """What kind of input it is."""
     label = one.variation
     if label.startswith("example"):
         return "example"
