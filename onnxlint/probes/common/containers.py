@@ -1,7 +1,5 @@
 """Containers of tensors as forward annotates them: tuples, named tuples and dataclasses out of lists and dicts."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import typing

@@ -1,7 +1,5 @@
 """Interrupts Python code that takes too long, for runs of a model that only a search needs."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Whether an export failed because the disk is full: then neither the model nor the exporter is to blame."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A copy of a model whose hooks belong to the copy: `copy.deepcopy` shares closures and what they refer to."""
 
-from __future__ import annotations
-
 import copy
 from types import CellType, FunctionType, MethodType
 from typing import Any

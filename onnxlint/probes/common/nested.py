@@ -1,7 +1,5 @@
 """Inputs that hold tensors in lists and dicts, by labels such as `states.0` and `batch.mask`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

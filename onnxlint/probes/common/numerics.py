@@ -1,7 +1,5 @@
 """When two outputs are the same: errors are measured against a float64 run, to separate noise from error."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

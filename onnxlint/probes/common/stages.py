@@ -1,7 +1,5 @@
 """What a probe is doing right now, reported by the worker to the pool, so that a crash can name its stage."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 BUILD = "building the model"

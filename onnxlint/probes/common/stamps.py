@@ -1,7 +1,5 @@
 """Stamps of files, folders and variables: short texts that change when what they stand for does."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """What counts as user code: everything but torch, ONNX, their machinery, the standard library and onnxlint itself."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import itertools

@@ -4,8 +4,6 @@ The program's own `os.environ` stays what it is without us. We add to the enviro
 inherits that is given none, and to the list that `subprocess` passes on where a program gives one.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs a user's own program as Python itself would, and takes a snapshot for every export in it. Imports no torch."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors

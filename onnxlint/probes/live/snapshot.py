@@ -5,8 +5,6 @@ and what the probes do to the model happens in the copies. It is forked twice, s
 for, and ends when the other side of its socket is closed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """The other side of a snapshot: the call that it is frozen at, and the server that forks from it."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections import Counter

@@ -1,7 +1,5 @@
 """What runs in the forked child of one probe: cut loose from the terminal, watched, then `run_probe`."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import faulthandler

@@ -6,8 +6,6 @@ forked is the probe's supervisor, which forks the probe.
 When the pool goes away, so do the server and every process that a probe started.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

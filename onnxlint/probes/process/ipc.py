@@ -4,8 +4,6 @@ Of System V's, the system tells who made shared memory, and of the others only w
 memory it tells nothing, so the processes of a model note what they make, in a file of the probe's own folder.
 """
 
-from __future__ import annotations
-
 import _posixshmem  # type: ignore[import-not-found]
 import contextlib
 import ctypes

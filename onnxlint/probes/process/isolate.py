@@ -1,7 +1,5 @@
 """One probe in a process of its own: fork it, watch it, end it where it exceeds a limit, say what became of it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

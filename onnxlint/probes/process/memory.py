@@ -1,7 +1,5 @@
 """How much memory a probe may use, and how much it does."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a model has changed of the process that it runs in: its limits, its user, its root, functions of others."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -1,7 +1,5 @@
 """What is said of a probe whose process did not end as it should: what was known so far, and the cause of the end."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import signal

@@ -6,8 +6,6 @@ the probe; at the end the wait status, whether the model had set a filter for sy
 left, how many of those could not be ended, and how much shared memory, how many semaphores and queues were.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

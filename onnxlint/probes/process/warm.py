@@ -1,7 +1,5 @@
 """What the fork server does once, so that no probe pays for it: imports, and one export through each exporter."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import importlib.util

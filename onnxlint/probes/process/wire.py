@@ -1,7 +1,5 @@
 """The format of the pipes between pool, fork server and probe: JSON objects, each behind its length."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

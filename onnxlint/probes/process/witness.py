@@ -1,7 +1,5 @@
 """What a model touches beside its tensors: files, variables, sockets, processes. Listens in the probe's own process."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.metadata

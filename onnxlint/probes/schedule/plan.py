@@ -1,7 +1,5 @@
 """What is probed: declared models, then models that the source marks, exports or feeds; the others, with the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of earlier probes, reused where nothing that they depend on has changed. Runs in the main process."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """What runs in a worker of a Dask cluster: the same isolated probe as on the user's machine, on that of the worker."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os
