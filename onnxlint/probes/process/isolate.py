@@ -43,17 +43,12 @@ class Server(Protocol):
 
 
 def run_isolated(
-    probe: Probe,
-    runner: str,
-    server: Server,
-    on_stage: Callable[[str], None] | None = None,
-    stop: Event | None = None,
+    probe: Probe, runner: str, server: Server, on_stage: Callable[[str], None], stop: Event
 ) -> ProbeResult:
-    """Run the probe in a child of `server` and return its result.
+    """Run the probe in a child of `server` and return its result, which also says what the model does wrong.
 
-    `runner` is `module:function` of what runs there. Never raises for what the model does: the result says it.
-    A probe that dies inside one exporter is run once more for the exporters that did not have their turn.
-    Raises ServerFailedError if there is no server to run it.
+    `runner` is `module:function` of what runs there. A probe that dies inside one exporter is run once more for the
+    exporters that did not have their turn. Raises ServerFailedError if there is no server to run it.
     """
     left: list[Diagnostic] = []
 
@@ -115,8 +110,8 @@ class _Watch:
     probe: Probe
     runner: str
     server: Server
-    on_stage: Callable[[str], None] | None
-    stop: Event | None
+    on_stage: Callable[[str], None]
+    stop: Event
     result: ProbeResult | None = None
     stage: str = ""
     done: bool = False
@@ -131,7 +126,7 @@ class _Watch:
     left: int = 0  # processes that the model has left running
     stuck: int = 0  # those of them that could not be ended
     objects: int = 0  # shared memory, semaphores and queues that it has left
-    decoder: wire.Decoder = field(default_factory=wire.Decoder)
+    stream: wire.Stream = field(default_factory=wire.Stream)
     errors: bytearray = field(default_factory=bytearray)
     numbers: bytearray = field(default_factory=bytearray)
     trace: IO[bytes] = field(init=False)
@@ -142,7 +137,7 @@ class _Watch:
 
     def run(self) -> tuple[ProbeResult | None, Death | None]:
         """Return what was published, and how the process died unless it ended well."""
-        if self.stop is not None and self.stop.is_set():
+        if self.stop.is_set():
             return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
         with contextlib.ExitStack() as stack:
             scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
@@ -170,7 +165,7 @@ class _Watch:
 
     def _watch(self) -> tuple[ProbeResult | None, Death | None]:
         while not self.pid:
-            if self.stop is not None and self.stop.is_set():
+            if self.stop.is_set():
                 return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
             self._pump(TICK)
             if self.lost:
@@ -194,7 +189,7 @@ class _Watch:
         ticks = 0
         while self.status is None and not self.lost:
             self._pump(TICK)
-            if self.stop is not None and self.stop.is_set():
+            if self.stop.is_set():
                 return Death(Outcome.SKIPPED, "the run was interrupted", self.stage)
             if time.monotonic() > deadline:
                 sentence = f"the process did not finish within {self.probe.timeout:g} s"
@@ -240,9 +235,9 @@ class _Watch:
                 self.status, self.filtered, left, self.stuck, self.objects = numbers[2:]
                 self.left = max(self.left, left)
         elif self.malformed is None:
-            self.decoder.feed(data)
+            self.stream += data
             try:
-                for message in self.decoder.take():
+                for message in self.stream.take():
                     self._hear(message)
             except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:  # the model wrote it
                 self.malformed = str(error)
@@ -251,8 +246,7 @@ class _Watch:
         self.altered = [str(part) for part in message.get("altered", self.altered)]
         if "stage" in message:
             self.stage = str(message["stage"])
-            if self.on_stage is not None:
-                self.on_stage(self.stage)
+            self.on_stage(self.stage)
         elif "result" in message:
             self.result = from_json(ProbeResult, message["result"])
         elif "raised" in message:

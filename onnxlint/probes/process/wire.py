@@ -8,18 +8,11 @@ from typing import Any
 
 HEADER = struct.Struct("<I")
 NUMBER = struct.Struct("<q")
-_write = os.write  # as it is before a model replaces it
 LIMIT = 64 * 1024 * 1024  # bytes of one message; a result is a few kilobytes
 
-
-class _Encoder(json.JSONEncoder):
-    """Encodes with the methods that it had before a model replaced them."""
-
-    encode = json.JSONEncoder.encode
-    iterencode = json.JSONEncoder.iterencode
-
-
-_encoder = _Encoder(separators=(",", ":"))
+_encoder = json.JSONEncoder(separators=(",", ":"))
+vars(_encoder)["iterencode"] = _encoder.iterencode  # as it is before a model replaces it, like these
+_encode, _write = _encoder.encode, os.write
 
 
 class WireError(ValueError):
@@ -28,7 +21,7 @@ class WireError(ValueError):
 
 def pack(message: dict[str, Any]) -> bytes:
     """Return the bytes of one message."""
-    body = _encoder.encode(message).encode()
+    body = _encode(message).encode()
     return HEADER.pack(len(body)) + body
 
 
@@ -41,45 +34,33 @@ def write_all(fd: int, data: bytes) -> None:
 
 def read_message(fd: int, begun: bytes = b"") -> dict[str, Any]:
     """Read one message from a blocking descriptor, of which `begun` was read before. Raises WireError."""
-    decoder = Decoder()
-    decoder.feed(begun)
+    stream = Stream(begun)
     while True:
-        for message in decoder.take():
+        for message in stream.take():
             return message
-        chunk = os.read(fd, decoder.missing)
+        chunk = os.read(fd, stream.missing)
         if not chunk:
             raise WireError("the pipe ended in the middle of a message")
-        decoder.feed(chunk)
+        stream += chunk
 
 
-class Decoder:
-    """Cuts a stream of bytes into messages."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def feed(self, data: bytes) -> None:
-        """Add bytes that were read."""
-        self._buffer += data
+class Stream(bytearray):
+    """Bytes that were read, to be cut into messages."""
 
     @property
     def missing(self) -> int:
-        """How many bytes have to come before there is more to know."""
-        if len(self._buffer) < HEADER.size:
-            return HEADER.size - len(self._buffer)
-        return int(HEADER.unpack_from(self._buffer)[0]) + HEADER.size - len(self._buffer)
+        """How many bytes have to come before there is more to know. Raises WireError on a length that is none."""
+        length = int(HEADER.unpack_from(self)[0]) if len(self) >= HEADER.size else 0
+        if length > LIMIT:
+            raise WireError(f"a message of {length} bytes was announced")
+        return HEADER.size + length - len(self)
 
     def take(self) -> Iterator[dict[str, Any]]:
-        """Yield every complete message. Raises WireError on a length or a body that is none of ours."""
-        while len(self._buffer) >= HEADER.size:
-            (length,) = HEADER.unpack_from(self._buffer)
-            if length > LIMIT:
-                raise WireError(f"a message of {length} bytes was announced")
-            end = HEADER.size + length
-            if len(self._buffer) < end:
-                return
-            body = bytes(self._buffer[HEADER.size : end])
-            del self._buffer[:end]
+        """Yield every complete message. Raises WireError on what is none of ours."""
+        while (missing := self.missing) <= 0:
+            end = len(self) + missing
+            body = bytes(self[HEADER.size : end])
+            del self[:end]
             try:
                 message = json.loads(body)
             except (ValueError, RecursionError) as error:

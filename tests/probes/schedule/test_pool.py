@@ -55,9 +55,9 @@ def test_messages_arrive_whole_however_the_stream_is_cut():
     messages = [{"stage": "a"}, {"stage": "b" * 1000}, {"done": True}]
     stream = b"".join(wire.pack(m) for m in messages)
     for step in (1, 7, 4096):
-        decoder, received = wire.Decoder(), []
+        decoder, received = wire.Stream(), []
         for start in range(0, len(stream), step):
-            decoder.feed(stream[start : start + step])
+            decoder += stream[start : start + step]
             received += decoder.take()
         assert received == messages
 
@@ -67,8 +67,8 @@ def test_messages_arrive_whole_however_the_stream_is_cut():
     [b"\xff" * 8, *(wire.HEADER.pack(len(body)) + body for body in (b"{}}", b"[]", b"[" * 60_000))],
 )
 def test_what_is_no_message_of_ours_is_refused(noise):
-    decoder = wire.Decoder()
-    decoder.feed(noise)
+    decoder = wire.Stream()
+    decoder += noise
     with pytest.raises(wire.WireError):
         list(decoder.take())
 
