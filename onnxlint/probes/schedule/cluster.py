@@ -1,24 +1,28 @@
-"""Runs probes on the workers of a Dask cluster, as `pool` does on this machine, and yields results as they finish."""
+"""Runs probes on the workers of a Dask cluster, each isolated there, as `pool` does on this machine."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
+import os
 import queue
+import socket
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
+from threading import Event
 from typing import Any
 
 import onnxlint
 from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import Diagnostic, Outcome, from_json, to_json
 from onnxlint.probes.process import process_ends
-from onnxlint.probes.schedule import remote
-from onnxlint.probes.schedule.pool import RUNNER
+from onnxlint.probes.schedule.pool import PATIENCE, RUNNER, Events, ForkServer, as_they_finish, run_limited
 
-PATIENCE = 10.0  # seconds for the scheduler to answer, and for interrupted probes to say what is known
+_runs: dict[str, Event] = {}  # in a worker: what ends the probes of a run
 
 
 class Cluster:
@@ -46,56 +50,30 @@ class Cluster:
         """Yield probes with results as `ProbePool.run_each` does; a probe whose worker dies runs again on another."""
         if not probes:
             return
+        from distributed import Client  # here, because it comes with the `distributed` extra
+
         try:
-            client = self._connected()
+            self._client = self._client or Client(self._address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:  # of the latter kind is an address that is none
             for probe in probes:
                 yield probe, self._unreachable(probe, error)
             return
-        events: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        client.subscribe_topic(self._run, events.put)
-        waiting: dict[Any, Probe] = {}
-        try:
-            for number, probe in enumerate(probes):
-                arguments = json.dumps(to_json(probe)), self._runner, self._run, onnxlint.__version__
-                key = f"{self._run}-{number}"
-                future = client.submit(remote.probe_here, *arguments, key=key, pure=False)
-                waiting[future] = probe
-                future.add_done_callback(events.put)
-            while waiting:
-                event = events.get()
-                if not isinstance(event, tuple):
-                    probe = waiting.pop(event)
-                    yield probe, _outcome(event, probe)
-                elif on_stage is not None:
-                    on_stage(event[1]["model"], event[1]["stage"])
-        except KeyboardInterrupt:
-            yield from self._rest(waiting)
-            raise
-        finally:
-            if waiting:
-                self._stop(waiting)
+        events: Events = queue.SimpleQueue()
+        self._client.subscribe_topic(self._run, lambda event: events.put(tuple(event[1]["at"])))
 
-    def _connected(self) -> Any:
-        from distributed import Client  # here, because it comes with the `distributed` extra
+        def submit(probe: Probe) -> Any:
+            arguments = json.dumps(to_json(probe)), self._runner, self._run, onnxlint.__version__
+            return self._client.submit(_probe_here, *arguments, pure=False)
 
-        if self._client is None:
-            self._client = Client(self._address, timeout=PATIENCE, set_as_default=False)
-        return self._client
+        yield from as_they_finish(probes, submit, _outcome, self._end, events, on_stage)
 
-    def _stop(self, waiting: Iterable[Any] = ()) -> None:
+    def _end(self, futures: list[Any], patience: float) -> None:
         with contextlib.suppress(OSError):  # the scheduler is gone, and with it whatever ran
-            self._client.run(remote.stop, self._run, on_error="ignore")
-            self._client.cancel(list(waiting))
-
-    def _rest(self, waiting: dict[Any, Probe]) -> Iterator[tuple[Probe, ProbeResult]]:
-        """End what runs, and take what is known of it."""
-        self._stop()
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and not all(future.done() for future in waiting):
-            time.sleep(0.05)
-        for future in [future for future in waiting if future.done()]:
-            yield waiting[future], _outcome(future, waiting.pop(future))
+            self._client.run(_stop, self._run, on_error="ignore")
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline and not all(future.done() for future in futures):
+                time.sleep(0.05)
+            self._client.cancel([future for future in futures if not future.done()])
 
     def _unreachable(self, probe: Probe, error: Exception) -> ProbeResult:
         reason = f"the Dask scheduler at {self._address} does not answer"
@@ -112,3 +90,49 @@ def _outcome(future: Any, probe: Probe) -> ProbeResult:
     if type(error).__name__ == "KilledWorker":
         sentence = "every worker of the cluster that ran it ended in the middle of it"
     return process_ends.result_of(probe, None, process_ends.Death(Outcome.CRASH, sentence, ""))
+
+
+@cache
+def _server() -> ForkServer:
+    """One warm process for all probes of this worker."""
+    server = ForkServer()
+    atexit.register(server.close)
+    return server
+
+
+def _probe_here(probe_json: str, runner: str, run: str, version: str) -> str:
+    """Run a probe in a worker; return its result, as JSON too. `run` names what ends it, and a topic for its stages."""
+    from distributed import get_worker
+
+    worker, probe = get_worker(), from_json(Probe, json.loads(probe_json))
+
+    def note(stage: str) -> None:
+        worker.log_event(run, {"at": (probe.name, stage)})
+
+    if (misfit := _misfit(probe, version)) is not None:
+        result = process_ends.not_probed(probe, *misfit)
+    else:
+        result = run_limited(probe, worker.state.nthreads, runner, _server(), note, _stopped(run))
+    return json.dumps(to_json(result))
+
+
+def _stop(run: str) -> None:
+    """End the probes of a run on this worker, and start no more of them."""
+    _stopped(run).set()
+
+
+def _stopped(run: str) -> Event:
+    return _runs.setdefault(run, Event())
+
+
+def _misfit(probe: Probe, version: str) -> tuple[str, str] | None:
+    """Why this worker cannot give the answer that the user's machine would, and what to do about it."""
+    host = socket.gethostname()
+    for folder in (probe.root, *probe.search_path):
+        if not os.path.isdir(folder):
+            remedy = "let the workers see the project at the same path, as on a shared file system"
+            return f"the worker {host} has no folder {folder}", remedy
+    if onnxlint.__version__ != version:
+        reason = f"the worker {host} has onnxlint {onnxlint.__version__}, not {version}"
+        return reason, "install the same version on every worker"
+    return None

@@ -26,7 +26,9 @@ from onnxlint.probes.process.isolate import Server, ServerFailedError, run_isola
 from onnxlint.probes.process.process_ends import Death
 
 RUNNER = "onnxlint.probes.process.worker:run_probe"
-_PATIENCE = 10.0  # seconds for the server to end what models have left
+PATIENCE = 10.0  # seconds for the server to end what models have left, and for interrupted probes to say what is known
+Events = queue.SimpleQueue[Any]  # futures that are done, and (model, stage)
+
 _HOME = str(Path(onnxlint.__file__).parent.parent)
 # `-P` and this order: nothing in the working directory, or beside onnxlint, may stand in for a module of Python's own.
 _START = (
@@ -106,7 +108,7 @@ class ForkServer:
             self._control.close()  # which the server sees, and ends what it has started
         if self._process is not None:
             try:
-                self._process.wait(_PATIENCE)
+                self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -140,77 +142,87 @@ class ProbePool:
         with contextlib.suppress(ServerFailedError):  # reported with the first probe
             self._server.start()
 
-    def run(
-        self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
-    ) -> Iterator[ProbeResult]:
+    def run(self, probes: Sequence[Probe], *, jobs: int) -> Iterator[ProbeResult]:
         """Yield the results alone, as `run_each` does."""
-        return (result for _, result in self.run_each(probes, jobs=jobs, on_stage=on_stage))
+        return (result for _, result in self.run_each(probes, jobs=jobs))
 
     def run_each(
         self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
     ) -> Iterator[tuple[Probe, ProbeResult]]:
-        """Yield every probe with its result as it finishes, `jobs` of them at a time.
+        """Yield every probe with its result as it finishes, `jobs` of them at a time (see `as_they_finish`)."""
+        events: Events = queue.SimpleQueue()
+        with ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe") as executor:
 
-        `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the processes are ended, what is
-        known of the models that were running is yielded, and then KeyboardInterrupt is raised.
-        """
-        events: queue.SimpleQueue[tuple[str, str] | Future[ProbeResult]] = queue.SimpleQueue()
-        executor = ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe")
-        waiting: dict[Future[ProbeResult], Probe] = {}
-        try:
-            for probe in probes:
-                future = executor.submit(self._run_one, probe, jobs, events)
-                waiting[future] = probe
-                future.add_done_callback(events.put)
-            while waiting:
-                event = events.get()
-                if isinstance(event, Future):
-                    probe = waiting.pop(event)
-                    yield probe, _outcome(event, probe)
-                elif on_stage is not None:
-                    on_stage(*event)
-        except KeyboardInterrupt:
-            self._stop.set()
-            executor.shutdown(wait=True, cancel_futures=True)
-            for future, probe in waiting.items():
-                if not future.cancelled():
-                    yield probe, _outcome(future, probe)
-            raise
-        finally:
-            if waiting:  # nobody wants the rest: the iterator was closed
+            def submit(probe: Probe) -> Any:
+                return executor.submit(self._run_one, probe, jobs, events)
+
+            def end(_futures: list[Any], _patience: float) -> None:
                 self._stop.set()
-            executor.shutdown(wait=True, cancel_futures=True)
+                executor.shutdown(wait=True, cancel_futures=True)
 
-    def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[Any]) -> ProbeResult:
+            yield from as_they_finish(probes, submit, _outcome, end, events, on_stage)
+
+    def _run_one(self, probe: Probe, jobs: int, events: Events) -> ProbeResult:
         server = self._server if probe.live is None else self._live[probe.live]
-
-        def note(stage: str) -> None:
-            events.put((probe.name, stage))
-
-        return run_isolated(limited(probe, jobs), self._runner, server, note, self._stop)
+        return run_limited(probe, jobs, self._runner, server, lambda stage: events.put((probe.name, stage)), self._stop)
 
 
-def limited(probe: Probe, jobs: int) -> Probe:
-    """Give the probe a limit of memory if it has none."""
-    if probe.memory is not None:
-        return probe
-    from onnxlint.probes.process import memory  # here, because psutil comes with the `dynamic` extra
+def as_they_finish(
+    probes: Sequence[Probe],
+    submit: Callable[[Probe], Any],
+    outcome: Callable[[Any, Probe], ProbeResult],
+    end: Callable[[list[Any], float], None],
+    events: Events,
+    on_stage: Callable[[str, str], None] | None,
+) -> Iterator[tuple[Probe, ProbeResult]]:
+    """Yield every probe with the outcome of its future; `end` has the futures come to an end within so many seconds.
 
-    return replace(probe, memory=memory.default_limit(jobs))
+    `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the probes are ended, what is known of the
+    models that were running is yielded, and then KeyboardInterrupt is raised.
+    """
+    waiting: dict[Any, Probe] = {}
+    try:
+        for probe in probes:
+            future = submit(probe)
+            waiting[future] = probe
+            future.add_done_callback(events.put)
+        while waiting:
+            event = events.get()
+            if not isinstance(event, tuple):
+                probe = waiting.pop(event)
+                yield probe, outcome(event, probe)
+            elif on_stage is not None:
+                on_stage(*event)
+    except KeyboardInterrupt:
+        end([*waiting], PATIENCE)
+        for future, probe in waiting.items():
+            if future.done() and not future.cancelled():
+                yield probe, outcome(future, probe)
+        raise
+    finally:
+        if waiting:  # nobody wants the rest: the iterator was closed
+            end([*waiting], 0)
+
+
+def run_limited(
+    probe: Probe, jobs: int, runner: str, server: Server, note: Callable[[str], None], stop: Event
+) -> ProbeResult:
+    """Run a probe, within its share of the memory if it has no limit; or say why there was no process to run it."""
+    try:
+        if probe.memory is None:
+            from onnxlint.probes.process import memory  # here, because psutil comes with the `dynamic` extra
+
+            probe = replace(probe, memory=memory.default_limit(jobs))
+        return run_isolated(probe, runner, server, note, stop)
+    except (ServerFailedError, ModuleNotFoundError) as error:
+        reason = f"the process that runs probes could not start: {error}"
+        remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
+        return process_ends.not_probed(probe, reason, remedy)
 
 
 def _outcome(future: Future[ProbeResult], probe: Probe) -> ProbeResult:
     try:
         return future.result()
-    except (ServerFailedError, ModuleNotFoundError) as error:
-        return not_started(probe, error)
     except Exception as error:  # noqa: BLE001 - a fault of ours, reported with its probe, ends no other
         sentence = f"onnxlint's own watch of the process failed with {type(error).__name__}: {error}"
         return process_ends.result_of(probe, None, Death(Outcome.CRASH, sentence, "", internal=True))
-
-
-def not_started(probe: Probe, error: Exception) -> ProbeResult:
-    """Say why there was no process to run a probe."""
-    reason = f"the process that runs probes could not start: {error}"
-    remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
-    return process_ends.not_probed(probe, reason, remedy)

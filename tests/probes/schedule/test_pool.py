@@ -118,7 +118,8 @@ def test_a_fork_does_not_count_what_it_shares_with_its_parent():
 def test_results_come_as_they_finish_and_stages_before_them(pool, faults):
     heard = []
     probes = [make_probe(faults, "hangs_in_c", timeout=2), make_probe(faults, "healthy")]
-    results = list(pool.run(probes, jobs=2, on_stage=lambda model, stage: heard.append((model, stage))))
+    pairs = pool.run_each(probes, jobs=2, on_stage=lambda model, stage: heard.append((model, stage)))
+    results = [result for _, result in pairs]
     assert [r.report.name for r in results] == ["healthy:build", "hangs_in_c:build"]
     assert [stage for model, stage in heard if model == "healthy:build"] == [
         "building the model",
