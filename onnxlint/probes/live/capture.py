@@ -2,9 +2,11 @@
 
 A first statement is put into the exporters' own functions when their modules are imported, so that no frame of ours is
 on the stack while they run: their files may hold the stack.
-"""
 
-from __future__ import annotations
+Python in the processes that the program starts is watched as well. The program's own `os.environ` stays what it is
+without us: we add to the environment of the C library, which a process inherits that is given none, and to the list
+that `subprocess` passes on where a program gives one.
+"""
 
 import ast
 import atexit
@@ -15,6 +17,7 @@ import itertools
 import os
 import socket
 import sys
+import traceback
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +27,14 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from onnxlint.probes.common.userspace import program_files
-from onnxlint.probes.live import child_processes, snapshot
+from onnxlint.probes.live import snapshot
 from onnxlint.probes.process import wire
 
 CALL, FILES, FAULT = b"+", b"f", b"!"
 FUNCTIONS = ("export", "draft_export")
+HOOK = os.path.join(os.path.dirname(__file__), "hook")
+PATH, CHANNEL = "PYTHONPATH", "ONNXLINT_CHANNEL"
+_LIST = 5  # where `_posixsubprocess.fork_exec` takes the environment, as `NAME=value` in bytes
 _NAME = "__onnxlint_notice__"
 _PROGRAM = "ExportedProgram"
 _numbers = itertools.count()
@@ -46,7 +52,6 @@ _KEPT = {
 _channel: socket.socket | None = None
 _owner = 0  # the process that the connection is of
 _address = _root = ""
-_made: list[_Made] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +78,59 @@ class _Made:
         return not kinds or kinds[0] == self.kind  # a decomposed program does not tell
 
 
-def listen(address: str, root: str) -> None:
-    """Report every export from now on, and the files of the program at its end, to who listens at an address.
+_made: list[_Made] = []
 
-    Paths are relative to `root`. Nothing happens where nobody listens any more.
-    """
+
+def listen(address: str, root: str) -> None:
+    """Report every export from now on, and the program's files at its end, to who listens there, if anybody does."""
     global _address, _root
     _address, _root = address, root
     if _line() is None:
         return
-    child_processes.hand_down(address, root)
+    _inherit()
+    if "subprocess" in sys.modules:
+        _pass_on(sys.modules["subprocess"])
     sys.meta_path.insert(0, _Finder())
     atexit.register(_end)
+
+
+def variables(address: str, root: str, before: str) -> dict[str, str]:
+    """What Python needs to be watched: where to tell of exports, and what PYTHONPATH is without us."""
+    path = os.pathsep.join(part for part in (HOOK, before) if part)
+    ours = {CHANNEL: address, "ONNXLINT_ROOT": root, "ONNXLINT_PREFIX": sys.prefix, "ONNXLINT_PYTHONPATH": before}
+    return {PATH: path, **ours}
+
+
+def _inherit() -> None:
+    """Put what we hand down where `os.environ` does not show it; the program may have changed PYTHONPATH since."""
+    for name, value in variables(_address, _root, os.environ.get(PATH, "")).items():
+        os.putenv(name, value)
+
+
+def _pass_on(module: ModuleType) -> None:
+    """Let `subprocess` add what we hand down, where this Python has the function that we know."""
+    fork_exec = getattr(module, "_fork_exec", None)
+    if fork_exec is None:
+        return
+
+    def watched(*args: Any) -> Any:
+        environment = args[_LIST] if len(args) > _LIST else ()
+        if environment is None:
+            _inherit()
+        elif isinstance(environment, list):
+            args = (*args[:_LIST], _added(environment), *args[_LIST + 1 :])
+        return fork_exec(*args)
+
+    vars(module)["_fork_exec"] = watched
+
+
+def _added(environment: list[bytes]) -> list[bytes]:
+    existing = dict(item.partition(b"=")[::2] for item in environment)
+    if CHANNEL.encode() in existing:  # another onnxlint watches that one
+        return environment
+    ours = variables(_address, _root, os.fsdecode(existing.get(PATH.encode(), b"")))
+    merged = {**existing, **{os.fsencode(name): os.fsencode(value) for name, value in ours.items()}}
+    return [name + b"=" + value for name, value in merged.items()]
 
 
 def _line() -> socket.socket | None:
@@ -116,9 +162,7 @@ def notice(module: str, function: str, arguments: dict[str, Any]) -> None:
 class _Finder(MetaPathFinder):
     """Finds the exporters' modules as Python does, and loads them with our statement in them."""
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
         kind = _Subprocess if fullname == "subprocess" else _Loader
         spec = PathFinder.find_spec(fullname, path, target) if fullname in ("subprocess", *_MODULES) else None
         if spec is not None and type(spec.loader) is SourceFileLoader:
@@ -131,7 +175,7 @@ class _Subprocess(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        child_processes.pass_on(module)
+        _pass_on(module)
 
 
 class _Loader(SourceFileLoader):
@@ -155,13 +199,10 @@ class _Loader(SourceFileLoader):
         super().exec_module(module)
 
 
-def _is_inner(frame: FrameType | None) -> bool:
+def _is_inner(frame: FrameType) -> bool:
     """Whether an exporter called this one: the outermost is the user's call."""
-    while frame is not None:
-        if frame.f_code.co_name in FUNCTIONS and frame.f_globals.get("__name__") in _MODULES:
-            return True
-        frame = frame.f_back
-    return False
+    outwards = (frame for frame, _ in traceback.walk_stack(frame))
+    return any(f.f_code.co_name in FUNCTIONS and f.f_globals.get("__name__") in _MODULES for f in outwards)
 
 
 def _freeze(module: str, arguments: dict[str, Any], frame: FrameType, line: socket.socket) -> socket.socket:
@@ -179,28 +220,22 @@ def _freeze(module: str, arguments: dict[str, Any], frame: FrameType, line: sock
 
 def _read(module: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """What a call says, as the fields of `live_models.Call`."""
-    call = {
-        "model": arguments["mod" if module == "torch.export" else "model"],
-        "args": arguments.get("args", ()),
-        "kwargs": dict(arguments.get("kwargs") or {}),
-        "exporters": ("dynamo",),
-        "dynamic": {},
-        "everything": True,
-    }
+    model, kwargs = arguments["mod" if module == "torch.export" else "model"], dict(arguments.get("kwargs") or {})
+    call = {"model": model, "args": arguments.get("args", ()), "kwargs": kwargs, "dynamic": {}, "everything": True}
+    shapes = arguments.get("dynamic_shapes")
     if module == "torch.export":
-        return {**call, "dynamic_shapes": arguments.get("dynamic_shapes")}
-    call |= {"opset": arguments.get("opset_version") or _default_opset(), "onnx": True}
-    if type(call["model"]).__name__ == _PROGRAM:
-        return {**call, "options": _changed("torch.onnx", "dynamo", arguments), **_origin(call["model"])}
-    exporter = "dynamo" if arguments.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
-    return {
-        **call,
-        "exporters": (exporter,),
-        "dynamic_axes": arguments.get("dynamic_axes"),
-        "input_names": tuple(arguments.get("input_names") or ()),
-        "dynamic_shapes": arguments.get("dynamic_shapes") if exporter == "dynamo" else None,
-        "options": _changed(module, exporter, arguments),
-    }
+        return {**call, "exporters": ("dynamo",), "dynamic_shapes": shapes}
+    program = type(model).__name__ == _PROGRAM
+    dynamo = program or (arguments.get("dynamo") and module not in _SCRIPT_UTILS)
+    exporter = "dynamo" if dynamo else "torchscript"
+    default = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)  # this torch may not say
+    call |= {"opset": arguments.get("opset_version") or default, "onnx": True, "exporters": (exporter,)}
+    call["options"] = _changed(module, exporter, arguments)
+    if program:
+        return {**call, **_origin(model)}
+    names = tuple(arguments.get("input_names") or ())
+    call |= {"dynamic_axes": arguments.get("dynamic_axes"), "input_names": names}
+    return {**call, "dynamic_shapes": shapes if dynamo else None}
 
 
 def _origin(program: Any) -> dict[str, Any]:
@@ -210,15 +245,8 @@ def _origin(program: Any) -> dict[str, Any]:
     if model is None:
         return {}
     args, kwargs = program.example_inputs
-    return {
-        "model": model,
-        "args": tuple(args),
-        "kwargs": dict(kwargs),
-        "onnx": False,
-        "program": program,
-        "dynamic_shapes": candidates[0].dynamic_shapes,
-        "replaces": candidates[0].number,
-    }
+    origin = {"model": model, "args": tuple(args), "kwargs": dict(kwargs), "onnx": False, "program": program}
+    return {**origin, "dynamic_shapes": candidates[0].dynamic_shapes, "replaces": candidates[0].number}
 
 
 def _numbered(call: dict[str, Any]) -> dict[str, Any]:
@@ -232,9 +260,7 @@ def _numbered(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tensors(value: Any) -> list[Any]:
-    """The tensors in plain containers."""
-    if isinstance(value, Mapping):
-        return [tensor for item in value.values() for tensor in _tensors(item)]
+    value = list(value.values()) if isinstance(value, Mapping) else value
     if isinstance(value, (list, tuple)):
         return [tensor for item in value for tensor in _tensors(item)]
     return [value] if isinstance(value, sys.modules["torch"].Tensor) else []
@@ -245,12 +271,6 @@ def _changed(module: str, exporter: str, arguments: Mapping[str, Any]) -> dict[s
     defaults = inspect.signature(sys.modules[module].export).parameters
     options = {name: arguments[name] for name in _KEPT[exporter] if name in arguments}
     return {name: value for name, value in options.items() if value is not defaults[name].default}
-
-
-def _default_opset() -> int | None:
-    """The opset of an export that names none, None where this torch does not say."""
-    opset = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)
-    return opset if isinstance(opset, int) else None
 
 
 def _end() -> None:

@@ -1,7 +1,5 @@
 """Live models: from the arguments of a call to the example that a probe takes. Runs where the call is made."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import linecache
@@ -10,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch.utils import _pytree as pytree
@@ -57,7 +55,7 @@ class Call:
     number: str = ""
     replaces: str = ""
 
-    def on_cpu(self) -> Call:
+    def on_cpu(self) -> Self:
         """The call with copies on the CPU of what is elsewhere, which a forked process could not read."""
         arguments = (self.args, dict(self.kwargs))
         tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
@@ -71,8 +69,7 @@ class Call:
 
 def freeze(call: Call, frame: FrameType | None) -> Any:
     """Freeze this process at a call that stands in `frame`; return the socket of the snapshot. Raises OSError."""
-    call = call.on_cpu()
-    return snapshot.take(functools.partial(describe, call, frame))
+    return snapshot.take(functools.partial(describe, call.on_cpu(), frame))
 
 
 def rehearse() -> None:
@@ -92,17 +89,10 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
     model = call.model
     files = {os.path.abspath(path): None for path in (program_files() if call.everything else _sources(model))}
     texts = {path: "".join(linecache.getlines(path)) for path in files if not os.path.exists(path)}
-    capture = Capture(
-        _name(call),
-        at.path,
-        at.line,
-        call.exporters,
-        call.opset,
-        files=tuple(path for path in files if path not in texts),
-        texts={path: text for path, text in texts.items() if text},
-        number=call.number,
-        replaces=call.replaces,
-    )
+    capture = Capture(_name(call), at.path, at.line, call.exporters, call.opset)
+    existing = tuple(path for path in files if path not in texts)
+    capture = replace(capture, number=call.number, replaces=call.replaces, files=existing)
+    capture = replace(capture, texts={path: text for path, text in texts.items() if text})
     try:
         example, sizes = _example(call)
     except ProbeFailure as failure:
@@ -200,7 +190,6 @@ def _check_tensors(model: torch.nn.Module, inputs: Iterable[torch.Tensor]) -> No
 
 
 def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as forward gets them."""
     args, kwargs = call.args, dict(call.kwargs)
     if isinstance(args, Mapping):
         return (), {**args, **kwargs}
@@ -215,21 +204,16 @@ def _movable(dynamic: Axes, values: Mapping[str, Any]) -> Axes:
     """The dims that variations can move: those of tensors in plain containers, wherever they occur."""
     tensors = dict(_plain(values.items()))
     stuck = {dim for leaf, axes in dynamic.items() if leaf not in tensors for dim in axes.values()}
-    places = [
-        (leaf, axis % tensors[leaf].dim(), dim)
-        for leaf, axes in dynamic.items()
-        for axis, dim in axes.items()
-        if dim not in stuck
+    moving = [
+        (leaf, {a % tensors[leaf].dim(): d for a, d in dynamic[leaf].items()}) for leaf in dynamic if leaf in tensors
     ]
     sizes: dict[str, int] = {}
-    for leaf, axis, dim in places:
-        if sizes.setdefault(dim, tensors[leaf].shape[axis]) != tensors[leaf].shape[axis]:
-            stuck.add(dim)  # one name for two sizes
-    movable: Axes = {}
-    for leaf, axis, dim in places:
-        if dim not in stuck:
-            movable.setdefault(leaf, {})[axis] = dim
-    return movable
+    for leaf, axes in moving:
+        for axis, dim in axes.items():
+            if sizes.setdefault(dim, tensors[leaf].shape[axis]) != tensors[leaf].shape[axis]:
+                stuck.add(dim)  # one name for two sizes
+    movable = ((leaf, {axis: dim for axis, dim in axes.items() if dim not in stuck}) for leaf, axes in moving)
+    return {leaf: axes for leaf, axes in movable if axes}
 
 
 def _plain(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor]]:
@@ -282,7 +266,6 @@ class _Dims:
     unnamed: dict[tuple[int, int], str] = field(default_factory=dict)  # by axis and size: these go together
 
     def visit(self, label: str, value: Any, spec: Any) -> None:
-        """Note the dims of a leaf, or of the leaves of a container."""
         if isinstance(value, torch.Tensor):
             for axis, dim in spec.items() if isinstance(spec, Mapping) else enumerate(spec or ()):
                 name = self._name(dim, label, int(axis), value)

@@ -16,8 +16,7 @@ from types import FrameType
 
 from onnxlint.base import interrupts
 from onnxlint.base.lifetimes import end_with, temporary_folder
-from onnxlint.probes.live import child_processes
-from onnxlint.probes.live.capture import CALL, FILES
+from onnxlint.probes.live.capture import CALL, FILES, PATH, variables
 from onnxlint.probes.live.snapshot_client import Snapshot
 from onnxlint.probes.process import wire
 from onnxlint.probes.process.isolate import ServerFailedError
@@ -51,8 +50,7 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
     """Run `python ARGUMENTS` to its end; its standard streams are ours, except that `stdout` replaces the output.
 
     Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself. Where no keyboard
-    can have sent it, it may be for us alone, and is passed on to a program that goes on. SIGTERM and SIGHUP end us, and
-    the program gets them with a little time to end.
+    can have sent it, it may be for us alone, and is passed on. SIGTERM and SIGHUP end us, and soon the program.
     """
     ran = Ran()
     with contextlib.ExitStack() as opened:
@@ -64,8 +62,7 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
         listener.listen(_BACKLOG)
         waiting = opened.enter_context(selectors.DefaultSelector())
         waiting.register(listener, selectors.EVENT_READ)
-        before = os.environ.get(child_processes.PATH, "")
-        environment = {**os.environ, **child_processes.variables(address, os.getcwd(), before)}
+        environment = {**os.environ, **variables(address, os.getcwd(), os.environ.get(PATH, ""))}
         bind = partial(end_with, os.getpid())
         process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment, preexec_fn=bind)
         interrupted = _Interrupts(process)
@@ -89,7 +86,6 @@ class _Interrupts:
     passed_on: bool = False
 
     def hear(self, number: int, _: FrameType | None) -> None:
-        """Handle a signal."""
         if number != signal.SIGINT:
             if not interrupts.note(number):
                 return

@@ -1,8 +1,7 @@
 """A process frozen at a call that has a live model: forked from the caller, it forks one child for every probe.
 
-It sees the model as it is at the call, whether or not it can be copied, and the caller notices nothing: it only forks,
-and what the probes do to the model happens in the copies. It is forked twice, so that the caller has no child to wait
-for, and ends when the other side of its socket is closed.
+It sees the model as it is at the call, copyable or not; the caller notices nothing, as probes change forks alone. It is
+forked twice, so that the caller has no child to wait for, and ends when the other side of its socket is closed.
 """
 
 import contextlib
@@ -12,7 +11,7 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from onnxlint.probes.process import forkserver, wire
@@ -39,7 +38,10 @@ def take(describe: Callable[[], dict[str, Any]], close: Sequence[int] = ()) -> s
     Raises OSError where there is no process to be had.
     """
     ours, theirs = socket.socketpair()
-    with theirs, _without_warning():
+    # From 3.12 on Python tells the user of every fork that threads of torch do not survive it.
+    told = sys.hexversion >= 0x030C0000
+    quiet = warnings.catch_warnings(action="ignore", category=DeprecationWarning) if told else contextlib.nullcontext()
+    with theirs, quiet:
         try:
             between = os.fork()
         except OSError:
@@ -50,17 +52,6 @@ def take(describe: Callable[[], dict[str, Any]], close: Sequence[int] = ()) -> s
         with contextlib.suppress(ChildProcessError):  # the caller ignores SIGCHLD: the system has waited for it
             os.waitpid(between, 0)
     return ours
-
-
-@contextlib.contextmanager
-def _without_warning() -> Iterator[None]:
-    """Keep Python from telling the user of every fork, from 3.12 on, that threads of torch do not survive it."""
-    if sys.hexversion < 0x030C0000:
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
 
 
 def _leave(theirs: socket.socket, close: Sequence[int], describe: Callable[[], dict[str, Any]]) -> NoReturn:

@@ -1,6 +1,5 @@
 """The other side of a snapshot: the call that it is frozen at, and the server that forks from it."""
 
-import contextlib
 import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -67,8 +66,7 @@ class Snapshot(Server):
 
     def close(self) -> None:
         """End the snapshot."""
-        with contextlib.suppress(OSError):
-            self._control.close()
+        self._control.close()
 
 
 @dataclass(frozen=True, slots=True)

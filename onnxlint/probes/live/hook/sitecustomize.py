@@ -4,8 +4,6 @@ It removes every trace of that, starts to listen for exports, and makes way for 
 Another Python than the one that onnxlint runs in is left alone.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys
@@ -19,10 +17,9 @@ sys.path_importer_cache.pop(HERE, None)
 address, root, prefix, before = (
     os.environ.pop(f"ONNXLINT_{name}", "") for name in ("CHANNEL", "ROOT", "PREFIX", "PYTHONPATH")
 )
+os.environ.pop("PYTHONPATH", None)
 if before:
     os.environ["PYTHONPATH"] = before
-else:
-    os.environ.pop("PYTHONPATH", None)
 
 if address and prefix == sys.prefix and "ONNXLINT_PROBES" not in os.environ:
     path_before = list(sys.path)
