@@ -1,13 +1,14 @@
 """What a probe may cost: what only adds evidence takes no more time than the exports themselves leave to it."""
 
-from __future__ import annotations
-
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from types import FrameType
+from typing import Self, TypeVar
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ class Deadline:
     clock: float
 
     @classmethod
-    def after(cls, seconds: float) -> Deadline:
+    def after(cls, seconds: float) -> Self:
         """That many seconds from now."""
         return cls(time.process_time() + seconds, time.monotonic() + BUSY * seconds)
 
@@ -99,3 +100,33 @@ class Costs:
         """Note once what was left out."""
         if part not in self.cut:
             self.cut.append(part)
+
+
+class TooLong(TimeoutError):
+    """The time is up. Code in C++ finishes before this is raised."""
+
+
+@contextmanager
+def cut_off(seconds: float) -> Iterator[None]:
+    """Raise TooLong in a block that takes more CPU time, or waits several times as long; in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    running = True
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        if running:
+            raise TooLong(f"took more than {seconds:.1f} s")
+
+    seconds = max(seconds, 0.001)
+    before = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, BUSY * seconds)
+    try:
+        yield
+    finally:
+        running = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)

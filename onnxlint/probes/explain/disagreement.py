@@ -15,7 +15,7 @@ import torch
 from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import Fault, Sides
 from onnxlint.probes.common import numerics, stages
-from onnxlint.probes.common.cutoff import TooLong, cut_off
+from onnxlint.probes.common.costs import TooLong, cut_off
 from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Trial, bounds_of, expected

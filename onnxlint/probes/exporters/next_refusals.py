@@ -22,7 +22,7 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatchi
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import Location
-from onnxlint.probes.common.cutoff import TooLong
+from onnxlint.probes.common.costs import TooLong
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.exporters import SIGNS, Example, Guard, Refusal, first_of_each
 from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, is_operator, quiet

@@ -12,8 +12,7 @@ import torch
 
 from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common import stages
-from onnxlint.probes.common.costs import LEAST, Deadline
-from onnxlint.probes.common.cutoff import cut_off
+from onnxlint.probes.common.costs import LEAST, Deadline, cut_off
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.confirm.trials import Confirmation, Trial, trial
 from onnxlint.probes.examples.synthesis import LENGTHS

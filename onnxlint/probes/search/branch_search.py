@@ -18,8 +18,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import Location
 from onnxlint.probes.common import stages
-from onnxlint.probes.common.costs import LEAST, Deadline
-from onnxlint.probes.common.cutoff import TooLong, cut_off
+from onnxlint.probes.common.costs import LEAST, Deadline, TooLong, cut_off
 from onnxlint.probes.common.numerics import Bounds, difference, precision
 from onnxlint.probes.examples.vary import Variation, more_of
 from onnxlint.probes.observe.decisions import Decided, Decision, Site, decide

@@ -7,8 +7,7 @@ import time
 import pytest
 from probing import burn
 
-from onnxlint.probes.common.costs import Deadline
-from onnxlint.probes.common.cutoff import TooLong, cut_off
+from onnxlint.probes.common.costs import Deadline, TooLong, cut_off
 
 
 def test_a_run_that_takes_too_long_is_ended_and_the_clock_is_taken_back() -> None:
