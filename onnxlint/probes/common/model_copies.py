@@ -26,11 +26,12 @@ def _rebound(function: FunctionType, memo: dict[int, Any]) -> FunctionType:
     if isinstance(cached := memo.get(id(function)), FunctionType):
         return cached
     memo[id(function)] = function  # it may hold itself
-    contents = [_content(cell) for cell in function.__closure__ or ()]
-    mine = [_of_the_copy(v, memo) for v in contents]
-    if all(a is b for a, b in zip(contents, mine, strict=True)):
+    cells = function.__closure__ or ()
+    contents = [() if cell == CellType() else (cell.cell_contents,) for cell in cells]  # () for a name without a value
+    mine = [tuple(_of_the_copy(value, memo) for value in content) for content in contents]
+    if all(a is b for old, new in zip(contents, mine, strict=True) for a, b in zip(old, new, strict=True)):
         return function
-    closure = tuple(CellType(v) if v is not _EMPTY else CellType() for v in mine)
+    closure = tuple(CellType(*content) for content in mine)
     bound = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
     bound.__kwdefaults__ = function.__kwdefaults__
     bound.__dict__.update(function.__dict__)
@@ -44,13 +45,3 @@ def _of_the_copy(value: Any, memo: dict[int, Any]) -> Any:
     if isinstance(value, MethodType) and id(value.__self__) in memo:
         return MethodType(value.__func__, memo[id(value.__self__)])
     return memo.get(id(value), value)
-
-
-_EMPTY = object()
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a name that is not assigned yet
-        return _EMPTY

@@ -1,7 +1,7 @@
 """What counts as user code: everything but torch, ONNX, their machinery, the standard library and onnxlint itself."""
 
-import ast
 import importlib.util
+import inspect
 import itertools
 import linecache
 import os
@@ -11,7 +11,7 @@ import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
 from functools import cache
-from types import FrameType, TracebackType
+from types import CodeType, FrameType
 
 from onnxlint.base.records import Location
 
@@ -23,6 +23,7 @@ MACHINERY = (
 )
 
 _ONNXLINT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_STANDARD_LIBRARY = tuple(os.path.abspath(sysconfig.get_path(key)) + os.sep for key in ("stdlib", "platstdlib"))
 _SITE = re.compile(r"[/\\](?:site|dist)-packages(?:[/\\]|$)")
 
 
@@ -52,12 +53,6 @@ def program_files() -> Iterator[str]:
 
 
 @cache
-def _standard_library() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    return tuple({os.path.abspath(paths[key]) + os.sep for key in ("stdlib", "platstdlib")})
-
-
-@cache
 def is_user_code(filename: str) -> bool:
     """Whether a code object's file holds code that a user may want to read about."""
     if not filename or filename.startswith("<"):
@@ -65,7 +60,7 @@ def is_user_code(filename: str) -> bool:
     path = os.path.abspath(filename)
     if path.startswith(_machinery()):
         return False
-    return not path.startswith(_standard_library()) or is_installed(path)
+    return not path.startswith(_STANDARD_LIBRARY) or is_installed(path)
 
 
 def is_own(filename: str) -> bool:
@@ -102,27 +97,23 @@ def user_frames(frame: FrameType | None = None, root: str | None = None, limit: 
     return kept(_outwards(frame if frame is not None else sys._getframe(1), root), root, limit)
 
 
-def _outwards(frame: FrameType | None, root: str | None) -> Iterator[Location]:
+def _outwards(innermost: FrameType, root: str | None) -> Iterator[Location]:
     inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
-    while frame is not None:
+    for frame, line in traceback.walk_stack(innermost):
         code = frame.f_code
         ours = code.co_filename.startswith(_ONNXLINT)
         if ours and inside:
             break
         inside = inside or not ours
         if is_user_code(code.co_filename):
-            yield Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname)
-        frame = frame.f_back
+            yield Location(relative(code.co_filename, root), line, code.co_qualname)
 
 
-def error_frames(
-    error: BaseException | TracebackType | None, root: str | None = None, limit: int = 8
-) -> tuple[Location, ...]:
+def error_frames(error: BaseException | None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames of a traceback, innermost first."""
-    trace = error.__traceback__ if isinstance(error, BaseException) else error
     places = [
         Location(relative(frame.f_code.co_filename, root), line, frame.f_code.co_qualname)
-        for frame, line in traceback.walk_tb(trace)
+        for frame, line in traceback.walk_tb(None if error is None else error.__traceback__)
         if is_user_code(frame.f_code.co_filename)
     ]
     return kept(reversed(places), root, limit)
@@ -159,16 +150,13 @@ def _definitions(path: str) -> dict[int, str]:
     """The qualified name of the function around each line, as code objects spell it; empty without the source."""
     names: dict[int, str] = {}
     try:
-        waiting: list[tuple[ast.AST, str]] = [(ast.parse("".join(linecache.getlines(path))), "")]
+        waiting = [(compile("".join(linecache.getlines(path)), path, "exec", dont_inherit=True), "")]
     except (SyntaxError, ValueError):
         return names
     while waiting:
-        node, prefix = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            names |= dict.fromkeys(lines, prefix + node.name)  # an inner function comes later and takes its lines
-            prefix = f"{prefix}{node.name}.<locals>."
-        elif isinstance(node, ast.ClassDef):
-            prefix = f"{prefix}{node.name}."
-        waiting += ((child, prefix) for child in ast.iter_child_nodes(node))
+        code, name = waiting.pop()
+        if code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<"):  # a function
+            name = code.co_qualname
+        names |= {line: name for _, _, line in code.co_lines() if line and name}  # an inner one comes later
+        waiting += ((inner, name) for inner in code.co_consts if isinstance(inner, CodeType))
     return names
