@@ -22,6 +22,9 @@ FLUSHED = torch.finfo(torch.float32).tiny  # below it float32 is subnormal, whic
 SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wrong; exporters drop small epsilons
 
 
+Outputs = Sequence[Tensor]
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """How one output of ONNX Runtime differs from eager's. `shape` is set where the shapes or the number differ.
@@ -81,25 +84,14 @@ class Bounds:
         return self.spread[output] if output < len(self.spread) else 0.0
 
 
-def plainly_equal(actual: Sequence[Any], expected: Sequence[Tensor], bounds: Bounds) -> bool:
-    """Whether the outputs agree so closely that no float64 reference could find fault."""
-    return worst(closely(actual, expected, bounds)) is None
-
-
 def closely(actual: Sequence[Any], expected: Sequence[Tensor], bounds: Bounds) -> list[Difference]:
     """As `differences`, of which those pass that no float64 reference could find fault with."""
     return differences(actual, expected, None, bounds, factor=(FACTOR - 1) * ULPS)
 
 
-def difference(
-    actual: Sequence[Any],
-    expected: Sequence[Tensor],
-    wide: Sequence[Tensor] | None,
-    bounds: Bounds,
-    factor: float = FALLBACK,
-) -> Difference | None:
+def difference(actual: Sequence[Any], expected: Outputs, wide: Outputs | None, bounds: Bounds) -> Difference | None:
     """The worst of the `differences` that do not pass; None if the outputs agree."""
-    return worst(differences(actual, expected, wide, bounds, factor))
+    return worst(differences(actual, expected, wide, bounds))
 
 
 def worst(candidates: Sequence[Difference]) -> Difference | None:
@@ -113,11 +105,7 @@ def largest(candidates: Sequence[Difference]) -> Difference | None:
 
 
 def differences(
-    actual: Sequence[Any],
-    expected: Sequence[Tensor],
-    wide: Sequence[Tensor] | None,
-    bounds: Bounds,
-    factor: float = FALLBACK,
+    actual: Sequence[Any], expected: Outputs, wide: Outputs | None, bounds: Bounds, factor: float = FALLBACK
 ) -> list[Difference]:
     """How far each of ONNX Runtime's arrays is from eager's tensor; an output that has no number has none.
 
@@ -167,8 +155,9 @@ def _compare_exactly(index: int, ours: Tensor, theirs: Tensor, wide: Tensor | No
         return None if bool(unlike.any()) else Difference(index, "", 0.0, passes=True)
     gap = (ours.double() - theirs.double()).abs()[wrong]
     kind = "booleans" if theirs.dtype == torch.bool else "integers"
-    detail = f"{count} of {theirs.numel()} {kind} differ"
-    return Difference(index, detail, float(gap.max()), _relative(gap, theirs[wrong]))
+    return Difference(
+        index, f"{count} of {theirs.numel()} {kind} differ", float(gap.max()), _relative(gap, theirs[wrong])
+    )
 
 
 def _compare_floats(
