@@ -116,7 +116,7 @@ class Way:
 class Depends:
     """What a result hangs on beside its probe: files by absolute path and variables by name, each with a stamp.
 
-    A stamp changes when the bytes do; `probes.common.stamps` makes it. `unseen` says why the result may change although
+    A stamp changes when the bytes do; `process.witness` makes it. `unseen` says why the result may change although
     no stamp does, and so must not be kept; empty if nothing speaks for that.
     """
 

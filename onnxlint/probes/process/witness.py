@@ -2,23 +2,26 @@
 
 import contextlib
 import functools
+import hashlib
 import importlib.metadata
 import importlib.util
 import itertools
 import os
 import signal
+import stat
 import sys
 import threading
 import time
+import traceback
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from onnxlint.base.files import read_bytes
 from onnxlint.base.probe_records import Depends, Probe, ProbeResult
 from onnxlint.base.records import Diagnostic
-from onnxlint.probes.common import stamps
 from onnxlint.probes.common.userspace import is_installed, is_own, is_user_code, relative
 from onnxlint.probes.process import orphan_processes
 
@@ -33,6 +36,8 @@ _COMPILER = f"{os.sep}torch{os.sep}_inductor{os.sep}"
 _getpid = os.getpid  # as it is before a model replaces it: what raises here, raises in the model
 _NAMED = 3  # places that one notice names
 STARTS_PROCESSES = "it starts other processes"
+_ABSENT = "absent"
+_LARGE = 64 * 1024 * 1024  # bytes from which on size and time of change have to do: hashing weights takes seconds
 
 
 class Witness:
@@ -62,10 +67,8 @@ class Witness:
         self._inside = threading.local()
         self._events: dict[str, Callable[[str, Sequence[Any]], None]] = {
             "open": self._open,
-            "os.listdir": self._list,
-            "os.scandir": self._list,
-            "socket.connect": self._socket,
-            "socket.bind": self._socket,
+            **dict.fromkeys(("os.listdir", "os.scandir"), self._list),
+            **dict.fromkeys(("socket.connect", "socket.bind"), self._socket),
             "socket.getaddrinfo": lambda *_: self._doubt_user("it uses the network"),
             **dict.fromkeys(_CHANGES, self._change),
             **dict.fromkeys(_PROCESSES, lambda *_: self._doubt_user(STARTS_PROCESSES)),
@@ -76,9 +79,7 @@ class Witness:
         """Begin. There is no end: an audit hook cannot be taken back, and the process has only this probe."""
         self._watch_environment()
         self._watch_absence()
-        self._watch_safetensors()
-        self._watch_saving()
-        self._watch_threads()
+        self._watch_calls()
         sys.meta_path.insert(0, self)  # a finder that never finds
         sys.addaudithook(self._hear)
 
@@ -186,29 +187,22 @@ class Witness:
             self._doubt(STARTS_PROCESSES)
 
     def _watch_environment(self) -> None:
-        kind = type(os.environ)
-        get, names = kind.__getitem__, kind.__iter__
-
-        def getitem(environment: Any, name: Any) -> Any:
+        def getitem(_: Any, name: Any) -> None:
             if isinstance(name, str):
                 self._variables.setdefault(name)
-            return get(environment, name)
 
-        def iterate(environment: Any) -> Any:
-            self._doubt_user("it reads all of the environment")
-            return names(environment)
-
-        kind.__getitem__ = getitem  # type: ignore[method-assign]  # os.getenv, get and `in` come through here as well
-        kind.__iter__ = iterate  # type: ignore[method-assign]
+        kind = type(os.environ)
+        _tell_of(kind, "__getitem__", getitem)  # os.getenv, get and `in` come through here as well
+        _tell_of(kind, "__iter__", lambda _: self._doubt_user("it reads all of the environment"))
 
     def _watch_absence(self) -> None:
         """No audit event tells that somebody asked whether a file is there."""
-        stat = os.stat
+        native = os.stat
 
-        @functools.wraps(stat)
+        @functools.wraps(native)
         def asked(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
             try:
-                return stat(path, *args, **kwargs)
+                return native(path, *args, **kwargs)
             except FileNotFoundError:
                 if not self._silent:
                     with self._silence():
@@ -219,49 +213,27 @@ class Witness:
 
         os.stat = asked
 
-    def _watch_safetensors(self) -> None:
-        """Its files are mapped by native code, which no audit hook sees, and most pretrained weights are such files."""
-        if importlib.util.find_spec("safetensors") is None:
-            return
-        import safetensors
+    def _watch_calls(self) -> None:
+        """No audit hook sees what native code maps or writes: most pretrained weights, and archives of `torch.save`."""
 
-        native = safetensors.safe_open
-
-        @functools.wraps(native, updated=())
-        def safe_open(filename: Any, *args: Any, **kwargs: Any) -> Any:
+        def safe_open(filename: Any, *_: Any, **__: Any) -> None:
             path = _path(filename)
             if path is not None:
                 self._read.setdefault(path)
-            return native(filename, *args, **kwargs)
 
-        safetensors.safe_open = safe_open  # type: ignore[misc,assignment]
-
-    def _watch_saving(self) -> None:
-        """The archives of `torch.save` are written by native code."""
-        from torch import serialization
-
-        native = serialization._open_zipfile_writer
-
-        @functools.wraps(native)
-        def opened(name_or_buffer: Any) -> Any:
-            path = _path(name_or_buffer) if isinstance(name_or_buffer, (str, os.PathLike)) else None
+        def save(file: Any) -> None:
+            path = _path(file) if isinstance(file, (str, os.PathLike)) else None
             if path is not None and not self._silent and _getpid() == self._pid:
                 self._write(path)
-            return native(name_or_buffer)
 
-        serialization._open_zipfile_writer = opened
-
-    def _watch_threads(self) -> None:
-        """Only the call tells whose thread it is: what it runs may be a function of the standard library."""
-        start = threading.Thread.start
-
-        @functools.wraps(start)
-        def started(thread: threading.Thread) -> None:
+        def start(thread: threading.Thread) -> None:  # what it runs may be a function of the standard library
             if not self._silent and _user() is not None:
                 self._begun.add(thread)
-            start(thread)
 
-        threading.Thread.start = started  # type: ignore[method-assign,assignment]
+        if importlib.util.find_spec("safetensors") is not None:
+            _tell_of(importlib.import_module("safetensors"), "safe_open", safe_open)
+        _tell_of(sys.modules["torch.serialization"], "_open_zipfile_writer", save)
+        _tell_of(threading.Thread, "start", start)
 
     def _depends(self) -> Depends:
         files = dict.fromkeys(self._read)
@@ -269,14 +241,14 @@ class Witness:
             path = getattr(sys.modules.get(name), "__file__", None)
             if isinstance(path, str) and is_user_code(path):
                 files.setdefault(os.path.abspath(path))
-        marked = {path: stamps.of_file(path) for path in files}
+        marked = {path: stamp_of_file(path) for path in files}
         for path in marked:
             if os.path.isfile(path) and os.stat(path).st_mtime_ns >= self._began:
                 self._doubt(f"{path} changed in the meantime")
         for path in (*self._missing, *self._untaken()):
-            marked.setdefault(path, stamps.of_file(path))
+            marked.setdefault(path, stamp_of_file(path))
         names = [name for name in self._variables if name not in _OURS]
-        return Depends(marked, {n: stamps.of_variable(self._before, n) for n in sorted(names)}, self._unseen)
+        return Depends(marked, {n: stamp_of_variable(self._before, n) for n in sorted(names)}, self._unseen)
 
     def _untaken(self) -> Iterator[str]:
         """Files that do not exist, and that would be imported if they did: in front of a module, or in its place."""
@@ -296,6 +268,44 @@ class Witness:
                 yield from candidates
 
 
+def _stamp(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def stamp_of_variable(environment: Mapping[str, str], name: str) -> str:
+    """The stamp of a variable of the environment; its value is not kept."""
+    value = environment.get(name)
+    return _ABSENT if value is None else _stamp(value.encode("utf-8", "surrogateescape"))
+
+
+def stamp_of_file(path: str) -> str:
+    """The stamp of a file by its bytes, of a folder by the names in it, of what is installed or large by its time."""
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            names = sorted(n for n in os.listdir(path) if n != "__pycache__" and not n.startswith("."))
+            return f"folder:{_stamp(os.fsencode(chr(0).join(names)))}"
+        if not stat.S_ISREG(status.st_mode):
+            return f"special:{status.st_mode}"
+        if status.st_size >= _LARGE or is_installed(path):  # what is installed is replaced, seldom edited
+            return f"time:{status.st_size}:{status.st_mtime_ns}"
+        return _stamp(read_bytes(path, _LARGE))
+    except OSError:
+        return _ABSENT
+
+
+def _tell_of(owner: Any, name: str, listener: Callable[..., None]) -> None:
+    """Have a listener called with the arguments of a function before that is called."""
+    native = getattr(owner, name)
+
+    @functools.wraps(native, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        listener(*args, **kwargs)
+        return native(*args, **kwargs)
+
+    setattr(owner, name, call)
+
+
 def _path(argument: Any) -> str | None:
     """The absolute path that a call was given; None for a descriptor."""
     if not isinstance(argument, (str, bytes, os.PathLike)):
@@ -303,17 +313,9 @@ def _path(argument: Any) -> str | None:
     return os.path.abspath(os.fsdecode(argument))
 
 
-def _frames() -> Iterator[FrameType]:
-    """The frames of what happens now, from the caller's outwards."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
 def _user() -> FrameType | None:
     """The frame of user code that what happens now goes back to; None where it is the import of a module, or ours."""
-    for frame in _frames():
+    for frame, _ in traceback.walk_stack(sys._getframe(1)):
         path = frame.f_code.co_filename
         if is_user_code(path):
             return frame
@@ -324,8 +326,8 @@ def _user() -> FrameType | None:
 
 def _compiling() -> bool:
     """Whether torch's compiler does it, which keeps a cache below the temporary folder for whoever captures a graph."""
-    paths = itertools.takewhile(lambda path: not is_user_code(path), (f.f_code.co_filename for f in _frames()))
-    return any(_COMPILER in path for path in paths)
+    paths = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(sys._getframe(1)))
+    return any(_COMPILER in path for path in itertools.takewhile(lambda path: not is_user_code(path), paths))
 
 
 def _of_user(thread: threading.Thread) -> bool:

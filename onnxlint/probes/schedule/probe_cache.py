@@ -14,8 +14,8 @@ import msgspec
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.probe_records import Depends, Probe, ProbeResult
 from onnxlint.base.records import ModelStatus, Outcome, to_json
-from onnxlint.probes.common import stamps
 from onnxlint.probes.common.userspace import is_installed
+from onnxlint.probes.process.witness import stamp_of_file, stamp_of_variable
 
 KIND = "probes"
 PLANS = "probed"
@@ -36,7 +36,7 @@ class Answers:
         self._store = store
         self._environment = environment
         self._where = where
-        self._stamps: dict[str, str] = {}
+        self._stamp = cache(stamp_of_file)
 
     def get(self, probe: Probe) -> ProbeResult | None:
         """The result of the same probe of the same model, or None."""
@@ -48,7 +48,7 @@ class Answers:
         depends = result.depends
         if not self._store.usable or depends is None or depends.unseen or not _lasting(result):
             return False
-        files = {**depends.files, **{path: stamps.of_file(path) for path in _proof(result, probe.root)}}
+        files = {**depends.files, **{path: stamp_of_file(path) for path in _proof(result, probe.root)}}
         complete = replace(result, depends=replace(depends, files=files))
         try:
             payload = msgspec.json.encode(complete)
@@ -83,13 +83,8 @@ class Answers:
 
     def _holds(self, depends: Depends) -> bool:
         variables, files = depends.environment.items(), depends.files.items()
-        same = all(stamps.of_variable(self._environment, name) == stamp for name, stamp in variables)
+        same = all(stamp_of_variable(self._environment, name) == stamp for name, stamp in variables)
         return same and all(self._stamp(path) == stamp for path, stamp in files)
-
-    def _stamp(self, path: str) -> str:
-        if path not in self._stamps:
-            self._stamps[path] = stamps.of_file(path)
-        return self._stamps[path]
 
 
 def _lasting(result: ProbeResult) -> bool:
