@@ -1,7 +1,5 @@
 """Runs probes on the workers of a Dask cluster, each isolated there, as `pool` does on this machine."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json
@@ -14,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from threading import Event
-from typing import Any
+from typing import Any, Self
 
 import onnxlint
 from onnxlint.base.probe_records import Probe, ProbeResult
@@ -34,7 +32,7 @@ class Cluster:
         self._run = f"onnxlint-{uuid.uuid4().hex}"
         self._client: Any = None
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,8 +53,10 @@ class Cluster:
         try:
             self._client = self._client or Client(self._address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:  # of the latter kind is an address that is none
-            for probe in probes:
-                yield probe, self._unreachable(probe, error)
+            reason = f"the Dask scheduler at {self._address} does not answer"
+            first, *_ = str(error).splitlines() or [""]
+            notices = (Diagnostic("error", f"--scheduler: {reason}: {first}"),)
+            yield from ((probe, replace(process_ends.not_probed(probe, reason), notices=notices)) for probe in probes)
             return
         events: Events = queue.SimpleQueue()
         self._client.subscribe_topic(self._run, lambda event: events.put(tuple(event[1]["at"])))
@@ -74,12 +74,6 @@ class Cluster:
             while time.monotonic() < deadline and not all(future.done() for future in futures):
                 time.sleep(0.05)
             self._client.cancel([future for future in futures if not future.done()])
-
-    def _unreachable(self, probe: Probe, error: Exception) -> ProbeResult:
-        reason = f"the Dask scheduler at {self._address} does not answer"
-        first, *_ = str(error).splitlines() or [""]
-        notice = Diagnostic("error", f"--scheduler: {reason}: {first}")
-        return replace(process_ends.not_probed(probe, reason), notices=(notice,))
 
 
 def _outcome(future: Any, probe: Probe) -> ProbeResult:

@@ -17,6 +17,9 @@ from onnxlint.probes.live.snapshot_client import Captured
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
 PATIENCE = 120.0  # seconds for a model that is probed on inputs that we assume
 
+_OF_MODEL = ("inputs", "dynamic", "sizes", "vary", "tolerance", "arguments", "values", "ranges", "eval", "optional")
+_OF_SETTINGS = ("opset", "memory", "runtimes", "latency")
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -92,25 +95,13 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         path=path or model.path,
         line=line or model.line,
         source=DECLARED,
-        inputs=model.inputs,
-        dynamic=model.dynamic,
-        sizes=model.sizes,
-        vary=model.vary,
         exporters=exporters,
-        opset=settings.opset,
         search_path=tuple(str(r) for r in roots if r.is_dir()),
         root=str(Path.cwd()),
         repro_dir=str(settings.repro_dir.absolute()),
-        tolerance=model.tolerance,
         timeout=model.timeout or settings.timeout,
-        arguments=model.arguments,
-        values=model.values,
-        memory=settings.memory,
-        ranges=model.ranges,
-        eval=model.eval,
-        optional=model.optional,
-        runtimes=settings.runtimes,
-        latency=settings.latency,
+        **{name: getattr(model, name) for name in _OF_MODEL},
+        **{name: getattr(settings, name) for name in _OF_SETTINGS},
     )
 
 
@@ -130,14 +121,10 @@ def further(probe: Probe, way: Way) -> Probe:
         probe,
         name=f"{probe.name} [{way.label}]",
         way=way.label,
-        inputs=way.inputs,
-        values=way.values,
         dynamic={name: axes for name, axes in probe.dynamic.items() if root(name) in map(root, way.inputs)},
         sizes={dim: sizes for dim, sizes in way.sizes.items() if dim in dims},
-        ranges=way.ranges,
-        arguments=way.arguments,
-        eval=way.eval,
         optional=False,
+        **{name: getattr(way, name) for name in ("inputs", "values", "ranges", "arguments", "eval")},
     )
 
 

@@ -1,7 +1,5 @@
 """Runs probes, each in a process of its own, and yields results as they finish. Imports no torch."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue
@@ -15,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import onnxlint
 from onnxlint.base.probe_records import Probe, ProbeResult
@@ -53,9 +51,7 @@ class ForkServer:
         self._closed = False
 
     def start(self) -> None:
-        """Start the server unless it is running. Raises ServerFailedError where processes cannot fork."""
-        if not hasattr(os, "fork"):
-            raise ServerFailedError("probing needs an operating system that can fork: Linux or macOS")
+        """Start the server unless it is running. Raises ServerFailedError where it was closed."""
         with self._lock:
             self._start()
 
@@ -81,7 +77,6 @@ class ForkServer:
 
     def fork(self, request: bytes, fds: Sequence[int]) -> None:
         """Ask for a child that gets these descriptors, starting the server where there is none."""
-        self.start()
         with self._lock:
             try:
                 socket.send_fds(self._start(), [request], fds)
@@ -130,7 +125,7 @@ class ProbePool:
         self._server = ForkServer()
         self._stop = Event()
 
-    def __enter__(self) -> ProbePool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
