@@ -3,15 +3,17 @@
 import contextlib
 import ctypes
 import faulthandler
-import importlib
+import fcntl
 import linecache
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping
 from importlib.machinery import SourceFileLoader
+from types import CodeType
 from typing import Any, NoReturn
 
 from onnxlint.base.lifetimes import end_with, prctl
@@ -57,20 +59,20 @@ def _run(channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     sys.path[:0] = [p for p in probe.search_path if p not in sys.path]
     install_overlay(probe.overlay)
     os.chdir(probe.root)
-    stages.listen(channel.stage)
+    stages.listen(lambda name: channel.send({"stage": name, "altered": channel.process.altered()}))
     stages.stage(stages.BUILD)
-    runner = load_runner(request["runner"])
+    runner: Runner = pkgutil.resolve_name(request["runner"])
     seen = witness.Witness(probe, request["scratch"], os.getppid())
     seen.listen()
     ipc.note_made(request["scratch"])
     try:
-        result = runner(probe, lambda partial: channel.publish(seen.tell(partial)))
+        result = runner(probe, lambda partial: channel.send({"result": to_json(seen.tell(partial))}))
     except SystemExit as error:
         channel.raised(error, "exit")
     except BaseException as error:  # noqa: BLE001 - recorded with its cause; the pool makes a result of it
         channel.raised(error, "error")
     else:
-        channel.publish(seen.tell(result, ended=True))
+        channel.send({"result": to_json(seen.tell(result, ended=True))})
         channel.send({"done": True, "left": seen.left})
     return 0
 
@@ -93,17 +95,9 @@ class Channel:
 
     def __init__(self, fd: int, process: Process) -> None:
         self._fd = fd
-        self._process = process
+        self.process = process
         self._pid = _getpid()
         self._identity = _identity(fd)
-
-    def stage(self, name: str) -> None:
-        """Tell what is done next."""
-        self.send({"stage": name, "altered": self._process.altered()})
-
-    def publish(self, result: ProbeResult) -> None:
-        """Tell what is known so far."""
-        self.send({"result": to_json(result)})
 
     def raised(self, error: BaseException, kind: str) -> None:
         """Tell that `run_probe` itself did not return: `kind` is `exit` for SystemExit, else `error`."""
@@ -115,7 +109,7 @@ class Channel:
         except BaseException as fault:  # noqa: BLE001 - the error is the model's own, and cannot say what it is
             text = f"an error that cannot be shown ({type(fault).__name__})"
         try:
-            altered = self._process.altered(functions=True)
+            altered = self.process.altered(functions=True)
         except BaseException:  # noqa: BLE001 - nothing of Python itself can be relied on any more
             altered = ["replaced functions that every process needs"]
         report = {"kind": kind, "text": text.removesuffix(": ")[:2000], "frames": frames[::-1][:100]}
@@ -133,31 +127,18 @@ class Channel:
             _LEAVE(CHANNEL_LOST)
 
 
-def load_runner(name: str) -> Runner:
-    """Return the function called `module:function`."""
-    module, _, attribute = name.partition(":")
-    runner: Runner = getattr(importlib.import_module(module), attribute)
-    return runner
-
-
 def install_overlay(overlay: Mapping[str, str]) -> None:
     """Have Python import these files from here. `overlay` maps resolved paths to bytes, written as latin-1 text."""
     if not overlay:
         return
     data = {path: text.encode("latin-1") for path, text in overlay.items()}
-    read, stat = SourceFileLoader.get_data, SourceFileLoader.path_stats
+    native = SourceFileLoader.get_code
 
-    def get_data(self: SourceFileLoader, path: str) -> bytes:
-        source = data.get(os.path.realpath(path))
-        return read(self, path) if source is None else source
+    def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
+        source = data.get(os.path.realpath(self.path))
+        return native(self, fullname) if source is None else self.source_to_code(source, self.path)
 
-    def path_stats(self: SourceFileLoader, path: str) -> Mapping[str, float]:
-        if os.path.realpath(path) in data:
-            raise OSError("the source is not on the disk, so compiled code that is there does not count")
-        return stat(self, path)
-
-    SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]  # all imports of source come here
-    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # all imports of source come here
     for path, source in data.items():
         text = source.decode("utf-8", "replace")
         linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)
@@ -171,8 +152,6 @@ def _identity(fd: int) -> tuple[int, int] | None:
 
 
 def _move_up(fd: int) -> int:
-    import fcntl
-
     with contextlib.suppress(OSError):  # the limit of open files is lower: stay where we are
         high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
         os.close(fd)

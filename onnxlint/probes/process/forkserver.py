@@ -1,9 +1,8 @@
 """The process that has torch and both exporters warm, and forks one child for every probe.
 
-It is started by `pool.ForkServer` as `python -c`, with one socket to the pool. Each request is a single message with
-four descriptors: the probe's channel, its status pipe, its standard error and the file for its traceback. What is
-forked is the probe's supervisor, which forks the probe.
-When the pool goes away, so do the server and every process that a probe started.
+Each request on its socket to the pool is a message with four descriptors: the probe's channel, its status pipe, its
+standard error and the file for its traceback. What is forked is the probe's supervisor, which forks the probe. When the
+pool goes away, so do the server and every process that a probe started.
 """
 
 import contextlib
@@ -24,10 +23,7 @@ _TICK = 500  # milliseconds between two looks at whether the pool's process is t
 
 
 def main() -> None:
-    """Warm up, then fork a child per request, until the pool ends or closes its end of the socket.
-
-    The first argument is the number of that socket, and the third that of the pool's process.
-    """
+    """Warm up, then fork per request, until the pool (third argument) ends or closes its end of the socket (first)."""
     control, pool = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[3])
     _leave_with(control, pool)
     from onnxlint.probes.process import warm
@@ -89,10 +85,8 @@ class Forking:
         """Take one request and fork for it; False when the pool has closed its end."""
         try:
             head, fds, _, _ = socket.recv_fds(self.control, wire.HEADER.size, DESCRIPTORS)
-            request = wire.read_message(self.control.fileno(), head) if head else {}
-        except (OSError, wire.WireError):  # the pool ended while it asked
-            return False
-        if not request:
+            request = wire.read_message(self.control.fileno(), head)
+        except (OSError, wire.WireError):  # the pool ended, maybe while it asked
             return False
         pid = os.fork()
         if pid == 0:

@@ -1,7 +1,7 @@
 """Shared memory, semaphores and message queues that processes have left: the system keeps them until a restart.
 
-Of System V's, the system tells who made shared memory, and of the others only who used them last. Of POSIX shared
-memory it tells nothing, so the processes of a model note what they make, in a file of the probe's own folder.
+The system tells who made System V's shared memory, of their other objects only who used them last, and nothing of
+POSIX's: so the processes of a model note what they make of these, in a file of the probe's own folder.
 """
 
 import _posixshmem  # type: ignore[import-not-found]

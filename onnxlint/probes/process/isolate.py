@@ -24,7 +24,7 @@ FAMILY_TICKS = 10  # how many ticks pass between two searches for processes that
 LAST_WORDS = 4096  # bytes of standard error that are kept
 KILL_PATIENCE = 10.0  # seconds until a process that was killed has to be gone, and what it has started
 TRACE_PATIENCE = 0.4  # seconds that a process gets to write down where it is before it is killed
-
+_ALL = 1 << 22  # bytes: more than a pipe holds; a process that writes without end must not keep us from the clock
 _TRIES = 5  # how often a process is asked for where the server ends before it has begun
 
 
@@ -71,7 +71,10 @@ def run_isolated(
     result, death = attempt(probe)
     if death is not None or result is None:
         death = death or Death(Outcome.CRASH, "the process ended without a result", "")
-        rest = _not_tried(probe, result, death)
+        # What may still succeed: the process died in another exporter.
+        elsewhere = death.outcome is not Outcome.SKIPPED and any(name in death.stage for name in probe.exporters)
+        done = result.report.exporters if result else {}
+        rest = tuple(name for name in probe.exporters if elsewhere and name not in done and name not in death.stage)
         tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
         result = process_ends.result_of(tried, result, death)
         if rest:
@@ -83,14 +86,6 @@ def run_isolated(
         depends = result.depends and replace(result.depends, unseen=result.depends.unseen or STARTS_PROCESSES)
         result = replace(result, notices=(*result.notices, *dict.fromkeys(left)), depends=depends)
     return result
-
-
-def _not_tried(probe: Probe, partial: ProbeResult | None, death: Death) -> tuple[str, ...]:
-    """Return the exporters that may still succeed: the death happened in another one."""
-    if death.outcome is Outcome.SKIPPED or not any(name in death.stage for name in probe.exporters):
-        return ()
-    done = partial.report.exporters if partial else {}
-    return tuple(name for name in probe.exporters if name not in done and name not in death.stage)
 
 
 def _merge(first: ProbeResult, second: ProbeResult) -> ProbeResult:
@@ -130,7 +125,6 @@ class _Watch:
     errors: bytearray = field(default_factory=bytearray)
     numbers: bytearray = field(default_factory=bytearray)
     trace: IO[bytes] = field(init=False)
-    channel: socket.socket = field(init=False)
     errors_read: int = field(init=False)
     status_read: int = field(init=False)
     selector: selectors.BaseSelector = field(init=False)
@@ -143,7 +137,7 @@ class _Watch:
             scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
             stack.callback(supervisor.remove, scratch)  # the supervisor's, who may have been killed
             self.trace = stack.enter_context(tempfile.TemporaryFile())
-            self.channel, channel = map(stack.enter_context, socket.socketpair())
+            ours, channel = map(stack.enter_context, socket.socketpair())
             (self.errors_read, errors), (self.status_read, status) = os.pipe(), os.pipe()
             stack.callback(os.close, self.errors_read)
             stack.callback(os.close, self.status_read)
@@ -156,9 +150,9 @@ class _Watch:
                 os.close(status)
             request = {"probe": to_json(self.probe), "runner": self.runner, "scratch": scratch}
             with contextlib.suppress(BrokenPipeError):  # the child, or the server, is gone already: its status says why
-                self.channel.sendall(wire.pack(request))
+                ours.sendall(wire.pack(request))
             self.selector = stack.enter_context(selectors.DefaultSelector())
-            for fd in (self.channel.fileno(), self.errors_read, self.status_read):
+            for fd in (ours.fileno(), self.errors_read, self.status_read):
                 os.set_blocking(fd, False)
                 self.selector.register(fd, selectors.EVENT_READ)
             return self._watch()
@@ -206,21 +200,17 @@ class _Watch:
     def _pump(self, timeout: float) -> None:
         """Take what the process and the server have to say, waiting `timeout` seconds at most for the first of it."""
         for key, _ in self.selector.select(timeout):
-            fd = key.fd
-            while True:
-                try:
-                    data = os.read(fd, 65536)
-                except BlockingIOError:
-                    break
-                except ConnectionResetError:
-                    data = b""
-                if not data:
-                    self.selector.unregister(fd)
-                    self.lost |= fd == self.status_read and self.status is None
-                    break
-                self._take(fd, data)
-                if len(data) < 65536:
-                    break  # a process that prints without end must not keep us from looking at the clock
+            try:
+                data = os.read(key.fd, _ALL)
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                data = b""
+            if data:
+                self._take(key.fd, data)
+            else:
+                self.selector.unregister(key.fd)
+                self.lost |= key.fd == self.status_read and self.status is None
 
     def _take(self, fd: int, data: bytes) -> None:
         if fd == self.errors_read:

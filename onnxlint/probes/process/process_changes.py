@@ -47,23 +47,16 @@ class Process:
             changes.append("changed the root folder of its process")
         if functions and "torch" in sys.modules:
             torch = sys.modules["torch"]
-            defaults = {"dtype": torch.get_default_dtype(), "device": torch.get_default_device()}
-            usual = {"dtype": torch.float32, "device": torch.device("cpu")}
-            changes += [
-                f"set torch's default {key} to {value}" for key, value in defaults.items() if value != usual[key]
-            ]
+            dtype, device = torch.get_default_dtype(), torch.get_default_device()
+            defaults = ("dtype", dtype, torch.float32), ("device", device, torch.device("cpu"))
+            changes += [f"set torch's default {key} to {now}" for key, now, usual in defaults if now != usual]
         if functions and len(sys.modules) < self._loaded:
             changes.append("removed modules from `sys.modules`")
-        return [*changes, *(self._replaced() if functions else ())][:_MOST]
-
-    def _replaced(self) -> list[str]:
-        """Functions that we need, in whose place is something of the user's own by now."""
-        return [
-            f"replaced `{name}.{key}`"
-            for name, before in self._before.items()
-            for key, was in before.items()
-            if callable(was) and _of_user(self._spaces[name].get(key), was)
-        ]
+        for name, before in self._before.items() if functions else ():  # what we need, and is the user's own by now
+            mine = self._spaces[name]
+            replaced = [key for key, was in before.items() if callable(was) and _of_user(mine.get(key), was)]
+            changes += [f"replaced `{name}.{key}`" for key in replaced]
+        return changes[:_MOST]
 
 
 def filters(pid: int) -> list[str]:

@@ -76,16 +76,14 @@ def result_of(probe: Probe, partial: ProbeResult | None, death: Death) -> ProbeR
     if partial is not None and death.stage == stages.WAYS:  # the probe itself was done
         return partial
     if partial is None:
-        at_model = probe.name, probe.path, probe.line
-        partial = ProbeResult(ModelReport(*at_model, ModelStatus.PROBED, declared=probe.asked_for))
+        partial = ProbeResult(replace(not_probed(probe, "").report, status=ModelStatus.PROBED, reason=None))
     at = death.frames[0] if death.frames else None
     detail = f"{death.sentence} while {death.stage}" if death.stage else death.sentence
     missing = [name for name in probe.exporters if name not in partial.report.exporters]
     results = {name: records.ExporterResult(death.outcome, detail, at) for name in missing}
     report = replace(partial.report, exporters={**partial.report.exporters, **results})
-    ours = (
-        probe.source == probe_records.SYNTHESISED and "export" not in death.stage
-    )  # inputs that we made up prove no hang
+    # Inputs that we made up prove no hang.
+    ours = probe.source == probe_records.SYNTHESISED and "export" not in death.stage
     if death.stage in ("", stages.BUILD, stages.GUESS) or ours:
         reason = f"{detail} ({at.path}:{at.line})" if at else detail
         more_time = "give it more time, with `timeout` in its configuration or with --timeout"
@@ -94,8 +92,7 @@ def result_of(probe: Probe, partial: ProbeResult | None, death: Death) -> ProbeR
     blame = records.Cause.REFUSED, death.outcome, death.frames, detail
     blamed = [name for name in missing if name in death.stage and death.frames]
     evidence = (*partial.evidence, *(records.Evidence(probe.name, name, *blame) for name in blamed))
-    notices = partial.notices
-    if death.internal:
-        place = probe.path or None, probe.line or None
-        notices += (records.Diagnostic("error", f"{probe.name}: {detail}; please report it", *place),)
+    blunder = f"{probe.name}: {detail}; please report it"
+    fault = records.Diagnostic("error", blunder, probe.path or None, probe.line or None)
+    notices = (*partial.notices, fault) if death.internal else partial.notices
     return replace(partial, report=report, evidence=evidence, notices=notices)

@@ -24,37 +24,33 @@ _TICK = 200  # milliseconds between two looks, where nothing wakes us up
 def supervise(request: dict[str, Any], channel: int, status: int, errors: int, trace: int) -> NoReturn:
     """Fork the process of a probe, wait for its end, and end what it has left; `request` is that of `isolate`."""
     try:
-        _supervise(request, channel, status, errors, trace)
+        adopt_orphans()
+        scratch = request["scratch"]
+        os.mkdir(scratch, 0o700)
+        try:
+            pool = _open_process(request["pool"])
+            supervisor_id = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                for fd in (status, *(() if pool is None else (pool,))):
+                    os.close(fd)
+                child.main(supervisor_id, channel, errors, trace)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)  # the pool decides
+            for fd in (channel, errors, trace):
+                os.close(fd)
+            tell(status, os.getpid(), pid)
+            ended, filtered, gone = _wait(pid, request["pool"], pool, status)
+            gone |= orphan_processes.reap(())
+            left, stuck = orphan_processes.end_descendants()
+            objects = ipc.remove_left(gone | left, scratch)
+        finally:
+            remove(scratch)
+        tell(status, ended, filtered, len(left), stuck, objects)
     except OSError as error:  # no process, or no folder
         os.write(errors, f"{error}\n".encode())
     finally:
         os._exit(0)
-
-
-def _supervise(request: dict[str, Any], channel: int, status: int, errors: int, trace: int) -> None:
-    adopt_orphans()
-    scratch = request["scratch"]
-    os.mkdir(scratch, 0o700)
-    try:
-        pool = _open_process(request["pool"])
-        supervisor_id = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            for fd in (status, *(() if pool is None else (pool,))):
-                os.close(fd)
-            child.main(supervisor_id, channel, errors, trace)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # the pool decides
-        for fd in (channel, errors, trace):
-            os.close(fd)
-        tell(status, os.getpid(), pid)
-        ended, filtered, gone = _wait(pid, request["pool"], pool, status)
-        gone |= orphan_processes.reap(())
-        left, stuck = orphan_processes.end_descendants()
-        objects = ipc.remove_left(gone | left, scratch)
-    finally:
-        remove(scratch)
-    tell(status, ended, filtered, len(left), stuck, objects)
 
 
 def tell(status: int, *numbers: int) -> None:

@@ -14,16 +14,13 @@ _COMPILER_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 def warm_up() -> None:
-    """Import torch, both exporters, ONNX and ONNX Runtime, and export one small module through both and run it.
+    """Import torch and `rehearse`, without starting a thread that Python knows of: the process is going to fork.
 
-    Nothing here starts a thread that Python knows of: the process is going to fork.
     Raises ImportError when a package of the `dynamic` extra is missing.
     """
     without_monitor()
     ours = _COMPILER_CACHE not in os.environ
-    os.environ.setdefault(
-        _COMPILER_CACHE, tempfile.gettempdir()
-    )  # else the compiler makes a folder; probes have theirs
+    os.environ.setdefault(_COMPILER_CACHE, tempfile.gettempdir())  # else the compiler makes one; probes have theirs
     try:
         import torch
 
@@ -72,5 +69,4 @@ def rehearse() -> None:
     data, providers = program.model_proto.SerializeToString(), ["CPUExecutionProvider"]
     session = onnxruntime.InferenceSession(data, options, providers=providers)
     session.run(None, {session.get_inputs()[0].name: np.ones((3, 2, 4, 4), np.float32)})
-    if importlib.util.find_spec("onnxlint.probes.process.worker") is not None:
-        importlib.import_module("onnxlint.probes.process.worker")
+    importlib.import_module("onnxlint.probes.process.worker")
