@@ -1,7 +1,5 @@
 """Dropout held still: what else is wrong with a model whose answers change from run to run."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The runtimes that exported files are run in: ONNX Runtime with any of its execution providers, and OpenVINO."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from abc import ABC, abstractmethod

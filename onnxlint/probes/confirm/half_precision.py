@@ -1,7 +1,5 @@
 """Files in half precision that a runtime has no kernels for: said as that, and checked all the same in float32."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

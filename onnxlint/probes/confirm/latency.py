@@ -1,7 +1,5 @@
 """How fast an export is: the runtime's median latency over eager's on the example, one thread each, in a few runs."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import tempfile

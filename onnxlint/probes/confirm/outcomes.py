@@ -1,7 +1,5 @@
 """From what was seen to one outcome per exporter: a pure table, the most serious first."""
 
-from __future__ import annotations
-
 import onnx
 import torch
 from torch.onnx import _constants

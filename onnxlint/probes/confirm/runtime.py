@@ -1,7 +1,5 @@
 """One exported file: does the ONNX checker take it, does it load and run in each runtime, and what is the answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The weights of an exported file: those that it holds twice, and whether they are more than one file can hold."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Evidence for one exporter's failure: which places explain it, with the counterexample kept for each."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Sequence

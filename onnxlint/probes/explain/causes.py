@@ -1,7 +1,5 @@
 """What explains a disagreement: candidates from the eager runs, the traces, the guards and the graph."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

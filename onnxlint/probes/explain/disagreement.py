@@ -1,7 +1,5 @@
 """Which side is wrong: every stage from eager PyTorch to the runtimes answers one input; who agrees with whom."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What an export with the right outputs has frozen of its inputs: whole ones, and tables and loops of fixed sizes."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

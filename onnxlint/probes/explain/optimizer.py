@@ -1,7 +1,5 @@
 """Where a runtime's own optimizations make a right graph wrong: the first value that they change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Why an exporter raised, and where it would have raised next: every cause of one refusal in one run."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -4,8 +4,6 @@ A test such as `x.mean() > 5` leaves only its answer. Its margin (`x.mean() - 5`
 answer) is kept beside it, as a function of the inputs that has a gradient wherever the test has one.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

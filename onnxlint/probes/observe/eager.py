@@ -1,7 +1,5 @@
 """The first stage of a probe: the model in eager PyTorch, observed on the example and on every variation of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial

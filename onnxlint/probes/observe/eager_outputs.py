@@ -1,7 +1,5 @@
 """What eager computes on a probe's inputs before and after its source was changed. Runs in a process of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

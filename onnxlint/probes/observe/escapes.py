@@ -4,8 +4,6 @@ Two layers see them, and both are needed: patched methods of torch.Tensor (`toli
 dispatch mode (`zeros(t)`, `x[t]` bypass the methods).
 """
 
-from __future__ import annotations
-
 import contextlib
 import dis
 import functools

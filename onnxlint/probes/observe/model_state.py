@@ -1,7 +1,5 @@
 """What a forward changes in its model, and which user line does it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Hashable
 from types import FrameType

@@ -1,7 +1,5 @@
 """Run a model once in eager mode and see what an export cannot keep: its path, its tensor → Python reads, its draws."""
 
-from __future__ import annotations
-
 import linecache
 import sys
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What of a counterexample a person can read: its values, and what its graph has otherwise than the example's."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@
 that exports one; it prints one line of JSON: the file to show and the names of the marked nodes, or what is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

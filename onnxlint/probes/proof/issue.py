@@ -1,7 +1,5 @@
 """A report to paste into the tracker of the project that is at fault: what was seen, with what, and how to see it."""
 
-from __future__ import annotations
-
 import inspect
 import platform
 from collections.abc import Mapping

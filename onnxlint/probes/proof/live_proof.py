@@ -4,8 +4,6 @@ Of an export: the exported file, the input, PyTorch's answer, and a script that 
 model. Of a refused one: the model with its inputs, and a script that exports it.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

@@ -1,7 +1,5 @@
 """The proof: a counterexample as `inputs.npz` and a short script; of a live model, see `live_proof`."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

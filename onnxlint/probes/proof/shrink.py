@@ -1,7 +1,5 @@
 """A counterexample made small: the smallest sizes and the simplest values on which the same thing still goes wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
