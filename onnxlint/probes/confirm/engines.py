@@ -21,14 +21,12 @@ _ORT_PLACES = re.compile(
     r"/\S*onnxruntime/\S+:\d+\s+(?:[^(.{]*::[^(.{]*\([^()]*\)(?: const)?\s+(?:\[with [^\]]*\]\s+)?)?"
 )
 CPU = "CPUExecutionProvider"
+# To see whether a provider starts.
+_SMALLEST = '<ir_version: 8, opset_import: ["": 17]> one (float[1] x) => (float[1] y) { y = Identity(x) }'
 
 
 class RuntimeRefused(Exception):
     """The checker or a runtime refused; the message is theirs, in one line."""
-
-
-class Unavailable(Exception):
-    """A runtime that was asked for is not there; the message says what is."""
 
 
 class Engine(ABC):
@@ -48,7 +46,7 @@ class Engine(ABC):
         try:
             outputs = self.bare_run(session, feeds)()
         except Exception as error:
-            raise RuntimeRefused(self.message(error)) from error
+            raise RuntimeRefused(short(error)) from error
         return self.arrays(session, outputs)
 
     def run_model(self, model: onnx.ModelProto, feeds: Mapping[str, Any], optimized: bool) -> list[Any]:
@@ -65,11 +63,7 @@ class Engine(ABC):
 
     @abstractmethod
     def arrays(self, session: Any, outputs: Any) -> list[Any]:
-        """What a run returned, as arrays."""
-
-    def message(self, error: BaseException) -> str:
-        """What it says of an error, in one line."""
-        return short(error)
+        """What a run returned: numpy's arrays, or torch's of what numpy has no type for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +97,7 @@ class OnnxRuntime(Engine):
             raise RuntimeRefused(short(error)) from error
 
     def arrays(self, session: Any, outputs: Any) -> list[Any]:
-        """Numpy's, or torch's of what numpy has no type for."""
+        """The values, through dlpack in bfloat16."""
         return [
             torch.from_dlpack(value._ortvalue.to_dlpack())
             if value.element_type() == TensorProto.BFLOAT16
@@ -145,18 +139,13 @@ class OpenVino(Engine):
             read = self._core.read_model(model) if isinstance(model, str) else self._core.read_model(model, b"")
             return self._core.compile_model(read, "CPU", self._SETTINGS)
         except Exception as error:
-            raise RuntimeRefused(self.message(error)) from error
+            raise RuntimeRefused(short(error)) from error
 
     def arrays(self, session: Any, outputs: Any) -> list[Any]:
-        """Numpy's, or torch's of what numpy has no type for."""
+        """The values, of which those in bfloat16 come with the bits of float16."""
         arrays = ((value.element_type, outputs[value]) for value in session.outputs)
-        half = self._openvino.Type.bf16  # its bits come as float16
+        half = self._openvino.Type.bf16
         return [torch.from_numpy(a.view(np.int16)).view(torch.bfloat16) if kind == half else a for kind, a in arrays]
-
-    def message(self, error: BaseException) -> str:
-        """OpenVINO's message without the lines that name places in its own source."""
-        message = _PLACES.sub("", text_of(error))
-        return short(RuntimeError(message)) if message.strip() else short(error)
 
     def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
         """A run of values that OpenVINO takes as they are, without the inputs that it dropped."""
@@ -173,45 +162,29 @@ class OpenVino(Engine):
 
 def engines(names: Sequence[str]) -> tuple[list[Engine], list[str]]:
     """The runtimes of these names, and for each that is not there why."""
-    available: list[Engine] = []
-    faults = []
-    for name in dict.fromkeys(names):
-        try:
-            available.append(_engine(name))
-        except Unavailable as fault:
-            faults.append(str(fault))
-    return available, faults
+    results = [_engine(name) for name in dict.fromkeys(names)]
+    return [one for one in results if isinstance(one, Engine)], [one for one in results if isinstance(one, str)]
 
 
-def _engine(name: str) -> Engine:
+def _engine(name: str) -> Engine | str:
     if name == ONNX_RUNTIME:
         return OnnxRuntime()
     if name == OPENVINO:
         if importlib.util.find_spec("openvino") is None:
-            raise Unavailable("--runtime openvino: OpenVINO is not installed: pip install 'onnxlint[openvino]'")
+            return "--runtime openvino: OpenVINO is not installed: pip install 'onnxlint[openvino]'"
         return OpenVino()
     there = onnxruntime.get_available_providers()
     if name not in there:
-        raise Unavailable(
-            f"--runtime {name}: the installed onnxruntime has none of that name; it has {', '.join(there)}"
-            + (" (OpenVINO itself is the runtime `openvino`)" if name.startswith("OpenVINO") else "")
-        )
+        hint = " (OpenVINO itself is the runtime `openvino`)" if name.startswith("OpenVINO") else ""
+        return f"--runtime {name}: the installed onnxruntime has none of that name; it has {', '.join(there)}{hint}"
     engine = OnnxRuntime(name)
     try:
-        first = engine.open(_smallest(), True).get_providers()[0]
+        first = engine.open(onnx.parser.parse_model(_SMALLEST).SerializeToString(), True).get_providers()[0]
     except RuntimeRefused as refused:
-        raise Unavailable(f"--runtime {name}: it does not start: {refused}") from refused
+        return f"--runtime {name}: it does not start: {refused}"
     if first != name:  # it says so in its log alone, and takes the CPU
-        raise Unavailable(f"--runtime {name}: it does not start here, and ONNX Runtime falls back to {first}")
+        return f"--runtime {name}: it does not start here, and ONNX Runtime falls back to {first}"
     return engine
-
-
-def _smallest() -> bytes:
-    """The smallest model there is, to see whether a provider starts."""
-    x, y = (onnx.helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "one", [x], [y])
-    opsets = [onnx.helper.make_opsetid("", 17)]
-    return bytes(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
 
 
 def session_options(optimized: bool) -> Any:
@@ -226,6 +199,7 @@ def session_options(optimized: bool) -> Any:
 
 
 def short(error: BaseException) -> str:
-    """The message of an error in one line of moderate length, without the places in the source of ONNX Runtime."""
-    text = " ".join(_ORT_PLACES.sub(" ", " ".join(text_of(error).split())).split())
+    """The message of an error in one line of moderate length, without the places in the source of a runtime."""
+    text = text_of(error)
+    text = " ".join(_ORT_PLACES.sub(" ", " ".join((_PLACES.sub("", text).strip() or text).split())).split())
     return text if len(text) <= 400 else text[:397] + "…"

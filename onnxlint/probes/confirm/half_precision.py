@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,8 +18,6 @@ from onnxlint.probes.exporters.graph import opset_of, subgraphs
 from onnxlint.probes.observe.eager import Eager
 
 _HALVES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
-_EPS = {TensorProto.FLOAT16: torch.finfo(torch.float16).eps, TensorProto.BFLOAT16: torch.finfo(torch.bfloat16).eps}
-_KINDS = ("to", "dtype")  # attributes that hold an element type
 # What ONNX Runtime says: no kernel, a kernel that raises, and a type that the operator has only from another opset on.
 _MISSING = (
     re.compile(r"Could not find an implementation for (?P<operator>\w+)\(\d+\) node with name '(?P<node>[^']*)'"),
@@ -40,8 +39,8 @@ def second_try(probe: Probe, eager: Eager, confirmation: Confirmation, engines: 
     wide = widen(confirmation.export.path)
     if wide is None:
         return replace(confirmation, refusal=words)
-    kinds = _kinds(confirmation.runtime.model.graph)
-    rounded = replace(eager, coarse=max((eps for kind, eps in _EPS.items() if kind in kinds), default=0.0))
+    kinds = _halves(confirmation.runtime.model.graph)
+    rounded = replace(eager, coarse=max((torch.finfo(getattr(torch, kind)).eps for kind in kinds), default=0.0))
     again = confirm(probe, rounded, replace(confirmation.export, path=wide), engines)
     if again.failing or again.random:
         return replace(again, in_float32=words)
@@ -51,7 +50,7 @@ def second_try(probe: Probe, eager: Eager, confirmation: Confirmation, engines: 
 
 def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:
     """What a refusal means in plain words if it is about half precision, which `model` must hold; else empty."""
-    kinds = sorted({_HALVES[kind] for kind in _kinds(model.graph) if kind in _HALVES})
+    kinds = _halves(model.graph)
     match = next((m for pattern in _MISSING if (m := pattern.search(refusal))), None)
     if match is None or not kinds:
         return ""
@@ -64,19 +63,18 @@ def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:
 def widen(path: Path) -> Path | None:
     """The same file with float32 in the place of every float16 and bfloat16; None where it holds neither."""
     model = onnx.load(str(path))
-    if not any(kind in _HALVES for kind in _kinds(model.graph)):
+    if not _halves(model.graph):
         return None
-    graphs = _graphs(model.graph)
+    graphs, tensors, types = _typed(model.graph)
     attributes = [a for holder in (*graphs, *model.functions) for node in holder.node for a in node.attribute]
-    tensors = [tensor for graph in graphs for tensor in graph.initializer]
     for tensor in (*tensors, *(a.t for a in attributes if a.type == onnx.AttributeProto.TENSOR)):
         if tensor.data_type in _HALVES:
             array = onnx.numpy_helper.to_array(tensor).astype(np.float32)
             tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
     for attribute in attributes:
-        if attribute.name in _KINDS and attribute.i in _HALVES:
+        if attribute.name in ("to", "dtype") and attribute.i in _HALVES:
             attribute.i = TensorProto.FLOAT
-    for kind in (value.type.tensor_type for graph in graphs for value in _typed(graph)):
+    for kind in types:
         if kind.elem_type in _HALVES:
             kind.elem_type = TensorProto.FLOAT
     wide = path.with_name(f"{path.stem}-float32.onnx")
@@ -87,16 +85,15 @@ def widen(path: Path) -> Path | None:
     return wide
 
 
-def _graphs(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
-    return [graph, *(inner for node in graph.node for inner in subgraphs(node))]
+def _typed(graph: onnx.GraphProto) -> tuple[list[onnx.GraphProto], list[onnx.TensorProto], list[Any]]:
+    """A graph and those in it, with their weights and the types of their values, as far as they are written down."""
+    graphs = [graph, *(inner for node in graph.node for inner in subgraphs(node))]
+    values = (value for each in graphs for value in (*each.input, *each.output, *each.value_info))
+    return graphs, [t for each in graphs for t in each.initializer], [value.type.tensor_type for value in values]
 
 
-def _kinds(graph: onnx.GraphProto) -> set[int]:
-    """The element types of the tensors in a graph and those in it, as far as they are written down."""
-    graphs = _graphs(graph)
-    kinds = {tensor.data_type for each in graphs for tensor in each.initializer}
-    return kinds | {value.type.tensor_type.elem_type for each in graphs for value in _typed(each)}
-
-
-def _typed(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
-    return [*graph.input, *graph.output, *graph.value_info]
+def _halves(graph: onnx.GraphProto) -> list[str]:
+    """The kinds of half precision in a graph."""
+    _, tensors, types = _typed(graph)
+    kinds = {tensor.data_type for tensor in tensors} | {kind.elem_type for kind in types}
+    return sorted(name for kind, name in _HALVES.items() if kind in kinds)

@@ -33,27 +33,22 @@ def latency(eager: Eager, confirmation: Confirmation, root: str) -> Latency | No
     runtime = confirmation.runtime
     if runtime is None or not runtime.engines or not confirmation.trials:
         return None
-    feeds = confirmation.feeds(eager.base)
-    setup = runtime.setups[0]
+    feeds, setup = confirmation.feeds(eager.base), runtime.setups[0]
     run = setup.engine.bare_run(runtime.session(setup), feeds)
     base, model = eager.base, eager.inference() if eager.mutated else eager.model
-    mine: list[float] = []
-    theirs: list[float] = []
+    pairs: list[tuple[float, float]] = []
     # On the CPU both take one thread, and what else the machine does must not count.
     clock = time.process_time if setup.engine.name in (ONNX_RUNTIME, OPENVINO) else time.perf_counter
     began = time.perf_counter()
     with torch.no_grad():
-        while not mine or (len(mine) < _MOST and time.perf_counter() - began < _SECONDS):
-            mine.append(_timed(clock, lambda: model(*base.args, **base.kwargs)))
-            theirs.append(_timed(clock, run))
-    ours, its = statistics.median(mine), statistics.median(theirs)
+        while not pairs or (len(pairs) < _MOST and time.perf_counter() - began < _SECONDS):
+            pairs.append((_timed(clock, lambda: model(*base.args, **base.kwargs)), _timed(clock, run)))
+    ours, its = map(statistics.median, zip(*pairs, strict=True))
     if max(ours, its) < _SHORTEST:
         return None
     ratio = its / max(ours, 1e-9)
-    slow: tuple[SlowNodes, ...] = ()
-    if ratio >= _SLOWER and isinstance(setup.engine, OnnxRuntime):
-        slow = _dominating(runtime, setup.engine, feeds, root)
-    return Latency(round(ratio, 3), len(mine), slow)
+    profiled = ratio >= _SLOWER and isinstance(setup.engine, OnnxRuntime)
+    return Latency(round(ratio, 3), len(pairs), _dominating(runtime, setup.engine, feeds, root) if profiled else ())
 
 
 def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
@@ -62,7 +57,7 @@ def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
     return clock() - began
 
 
-def _dominating(runtime: Runtime, engine: OnnxRuntime, feeds: dict[str, Any], root: str) -> tuple[SlowNodes, ...]:
+def _dominating(runtime: Runtime, engine: Any, feeds: dict[str, Any], root: str) -> tuple[SlowNodes, ...]:
     """The operators that take the most time, those of one line together."""
     places = {node.name: onnx_frames(node, root)[:1] for node in runtime.model.graph.node if node.name}
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as folder:

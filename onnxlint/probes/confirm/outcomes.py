@@ -43,9 +43,8 @@ def other_opset(export: Export, asked: int) -> str:
     written = opset_of(onnx.load(str(export.path), load_external_data=False)) if export.path is not None else asked
     if written in (None, asked):
         return ""
-    message = f"the dynamo exporter of torch {version} was asked for opset {asked} and wrote {written}"
-    if asked < 18:
-        message += ", since it could not convert the graph down"
+    reason = ", since it could not convert the graph down" if asked < 18 else ""
+    message = f"the dynamo exporter of torch {version} was asked for opset {asked} and wrote {written}{reason}"
     return f"{message}: {_ADVICE.format(other='torchscript')}"
 
 

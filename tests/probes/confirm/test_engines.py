@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from probing import FOLDER, outcomes, probed
 
 from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome
-from onnxlint.probes.confirm.engines import Unavailable, engines, session_options, short
+from onnxlint.probes.confirm.engines import engines, session_options, short
 from onnxlint.probes.confirm.outcomes import other_opset
 from onnxlint.probes.exporters import Export
 
@@ -100,7 +100,6 @@ def test_a_provider_that_falls_back_to_the_cpu_is_not_taken_for_itself(monkeypat
     results, faults = engines(["CUDAExecutionProvider"])
     assert results == []
     assert "falls back to CPUExecutionProvider" in faults[0]
-    assert Unavailable.__doc__
 
 
 @pytest.mark.slow
