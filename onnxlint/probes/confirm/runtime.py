@@ -16,7 +16,6 @@ from onnxlint.probes.confirm.engines import DEFAULT, ORT, Engine, RuntimeRefused
 from onnxlint.probes.exporters.graph import onnx_frames
 
 _NODE = re.compile(r"(?:Name:\s*'|[Nn]ode with name '|[Nn]ode[ :]*\(?'?)(?P<name>[^')\s]+)")
-
 _OPERATORS = re.compile(r"rule found for operations: [^:]*")  # what OpenVINO has no translation of: `Det-20, Loop-13`
 
 
@@ -70,10 +69,6 @@ class Runtime:
             if inputs.get(graph_name) == name and axis < len(kind.shape.dim):
                 return bool(kind.shape.dim[axis].HasField("dim_value"))
         return False
-
-    def frames(self, message: str, root: str) -> tuple[Location, ...]:
-        """The user's frames of the node that an error message names."""
-        return next(iter(self.places(message, root)), ())
 
     def places(self, message: str, root: str) -> list[tuple[Location, ...]]:
         """The user's frames of the node that a message names, or of the first node of every operator that it lists."""

@@ -7,7 +7,7 @@ import textwrap
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -17,8 +17,7 @@ from onnxlint.probes.common.userspace import relative
 from onnxlint.probes.confirm.engines import DEFAULT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, differs
-from onnxlint.probes.explain.localise import Exported, first_divergences, wrong_before
-from onnxlint.probes.explain.optimizer import spoilt
+from onnxlint.probes.explain.localise import Exported, first_divergences, spoilt, wrong_before
 from onnxlint.probes.exporters import Conversion, Export, Frames, dynamo, first_of_each, graph, line_of, torchscript
 from onnxlint.probes.observe import model_state
 from onnxlint.probes.observe.eager import Eager, Run
@@ -34,34 +33,29 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A place that explains why an exporter went wrong; `label` is the input that shows it, if no `trial` does."""
+    """A place that explains why an exporter went wrong; `label` is the input that shows it, if no `trial` does.
+
+    `labels` are the inputs on which it went otherwise than on the example, `read` is the kind of read that did.
+    """
 
     cause: Cause
     frames: Frames
     detail: str
     trial: Trial | None = None
     label: str = ""
+    read: str = ""
+    labels: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place that went otherwise than on the example, and the labels of the inputs on which it did."""
-
-    cause: Cause
-    frames: Frames
-    detail: str
-    read: str
-    labels: set[str]
-
-
-def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
+def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Explanation]:
     """Branches and reads that went otherwise in these runs than on the example."""
     places = []
     for divergence in divergences(eager.base.observation, [run.observation for run in runs]):
         branching = divergence.kind == "branch" or divergence.read in _BRANCHING
         labels = {runs[index].label for index in divergence.variations}
         cause = Cause.BRANCH if branching else Cause.ESCAPE
-        places.append(Place(cause, divergence.frames, divergence.detail, divergence.read, labels))
+        read = divergence.read
+        places.append(Explanation(cause, divergence.frames, divergence.detail, read=read, labels=labels))
     branches = {line_of(place) for place in places if place.cause is Cause.BRANCH}
     return [place for place in places if place.cause is Cause.BRANCH or line_of(place) not in branches]
 
@@ -77,7 +71,7 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
         candidates = [place for place in places.values() if trial.run.label in place.labels]
         strong = [place for place in candidates if not place.labels & passing]  # not where the export agreed as well
         for place in strong or candidates:
-            chosen.setdefault(line_of(place), Explanation(place.cause, place.frames, place.detail, trial))
+            chosen.setdefault(line_of(place), replace(place, trial=trial))
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
     needed = [
         line
@@ -95,7 +89,7 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
 
 
 def _trace_again(
-    root: str, eager: Eager, confirmation: Confirmation, places: dict[Line, Place], passing: set[str]
+    root: str, eager: Eager, confirmation: Confirmation, places: dict[Line, Explanation], passing: set[str]
 ) -> list[Trial]:
     """The failing trials that were traced; what changes in these traces, or in a passing one, joins `places`."""
     failing = confirmation.failing_at_once
@@ -141,7 +135,7 @@ def _refusing_nodes(confirmation: Confirmation, trials: list[Trial]) -> list[Any
     return [confirmation.runtime.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
 
 
-def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) -> list[Trial]:
+def _to_trace(failing: list[Trial], places: Iterable[Explanation], passing: set[str]) -> list[Trial]:
     """The failing inputs worth a trace: the last with other sizes, those that eager does not explain, other sizes."""
     strong = [place for place in places if not place.labels & passing]
     sizes = [t for t in failing if t.run.kind == "sizes"]
@@ -167,7 +161,7 @@ def trace_differences(root: str, eager: Eager, run: Run) -> Sequence[graph.Diffe
     return graph.diff(*graphs) if len(graphs) == len(traces) else ()
 
 
-def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
+def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Explanation]:
     """Conversions with another value in a trace of `run` than in the export, but for bounds that the graph computes."""
     made = trace(root, eager, run)
     if made is None:
@@ -185,10 +179,10 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
         cause = Cause.BRANCH if kind in _BRANCHING else Cause.ESCAPE
         if pair is not None:
             detail = f"`{kind}` gives {pair[0].value} on the example and {pair[1].value} on this input"
-            differing.append(Place(cause, frames, detail, kind, set()))
+            differing.append(Explanation(cause, frames, detail, read=kind))
         elif usual and len(usual) != len(values):
             detail = f"`{kind}` runs {len(usual)} times on the example and {len(values)} times on this input"
-            longer.append(Place(cause, frames, detail, kind, set()))
+            longer.append(Explanation(cause, frames, detail, read=kind))
     return differing or longer
 
 
@@ -203,12 +197,8 @@ def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
     """Constants in which the traces of the example and of a failing input differ."""
     differing = [d for d in trace_differences(root, eager, trial.run) if d.kind == "constant" and d.frames]
     kept = "the graph keeps a constant of the example"
-    return _once(Explanation(Cause.CONSTANT, d.frames, f"{kept}: {d.detail}", trial) for d in differing)
-
-
-def _once(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """The first at each place."""
-    return first_of_each(explanations, key=lambda explanation: explanation.frames[0])
+    explanations = (Explanation(Cause.CONSTANT, d.frames, f"{kept}: {d.detail}", trial) for d in differing)
+    return first_of_each(explanations, key=line_of)
 
 
 def guarded(confirmation: Confirmation) -> list[Explanation]:
@@ -220,7 +210,7 @@ def guarded(confirmation: Confirmation) -> list[Explanation]:
             if not any(before.implies(guard) for before in broken[:index]):  # else it asks what was assumed already
                 detail = f"the export assumes `{guard.text}` from here on and does not check it"
                 explanations.append(Explanation(Cause.GUARD, guard.frames, detail, trial))
-    return _once(explanations)
+    return first_of_each(explanations, key=line_of)
 
 
 def export_only_branches(eager: Eager, exporter: str, root: str, computed: Sequence[Explanation]) -> list[Explanation]:
@@ -308,7 +298,7 @@ def drawn(eager: Eager, confirmation: Confirmation | None, root: str) -> list[Ex
         random = [node for node in nodes if node.op_type.startswith("Random") or node.op_type in _RANDOM]
         drawing = "the graph draws random numbers with"
         places = [(frames, f"{drawing} {n.op_type}") for n in random if (frames := graph.onnx_frames(n, root))]
-    return _once(Explanation(Cause.RANDOM, frames, detail) for frames, detail in places)
+    return first_of_each((Explanation(Cause.RANDOM, *place) for place in places), key=line_of)
 
 
 def hidden_modules(eager: Eager, root: str) -> list[Explanation]:
@@ -395,7 +385,7 @@ def computed_wrong(root: str, eager: Eager, confirmation: Confirmation, trial: T
     exported = Exported(runtime.path, confirmation.feeds(run), root, setup.engine)
     if trial.result is Result.REFUSED:
         plain = _plain_refusal(runtime, setup, exported.feeds)
-        frames = runtime.frames(plain, root) or runtime.frames(trial.message, root)
+        frames = next(filter(None, (*runtime.places(plain, root), *runtime.places(trial.message, root))), ())
         if frames and confirmation.export.exporter == "torchscript" and run.sizes != eager.base.sizes:
             # It loads, and runs on the example: what it refuses is the size, which the trace has kept somewhere before.
             detail = f"a size of the example is kept by what is made here: {trial.message}"

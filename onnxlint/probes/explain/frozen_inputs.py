@@ -1,9 +1,7 @@
 """What an export with the right outputs has frozen of its inputs: whole ones, and tables and loops of fixed sizes."""
 
-import ast
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +26,7 @@ _NODES = 100  # in all of them: fewer cost nothing
 _SCOPES = "pkg.torch.onnx.name_scopes"
 
 _Array = np.ndarray[Any, Any]
+_Axis = tuple[str, int, int]  # input, axis and size
 Place = tuple[str, int, str, int]  # path, line, operator, how often it had run there
 
 
@@ -131,53 +130,36 @@ def _runs(eager: Eager, maker: _Maker, args: Sequence[Any], kwargs: Mapping[str,
 
 def _deciding(probe: Probe, eager: Eager, place: Place, made: _Array) -> str:
     """The fixed axis of an input with which the table changes, in words; empty where there is none."""
-    for words, args, kwargs in _halved(eager):
+    fixed = [at for at in _long_axes(eager) if at[1] not in eager.example.dynamic.get(at[0], {})]
+    for (name, axis, size), args, kwargs in _halved(eager, sorted(fixed, key=lambda at: -at[2])):
         maker = _Maker(probe.root, place=place)
         if _runs(eager, maker, args, kwargs) and any(not np.array_equal(a, made) for _, a in maker.matches.values()):
-            return words
+            return f"axis {axis} of `{name}`, which is fixed at {size}"
     return ""
 
 
-def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-    """The example with half of an axis that is not dynamic, in all inputs that have an axis of that size."""
-    fixed = [axis for axis in _long_axes(eager) if axis[1] not in eager.example.dynamic.get(axis[0], {})]
-    fixed.sort(key=lambda item: -item[2])
-    for name, axis, size in fixed[:_AXES]:
-        words = f"axis {axis} of `{name}`, which is fixed at {size}"
-        yield words, *_narrowed(eager, {name: {axis}}, size)
-        alike: dict[str, set[int]] = defaultdict(set)
-        for other, its, length in fixed:
-            if length == size:
-                alike[other].add(its)
-        if sum(map(len, alike.values())) > 1:
-            yield words, *_narrowed(eager, alike, size)
+def _halved(eager: Eager, axes: Sequence[_Axis]) -> Iterator[tuple[_Axis, tuple[Any, ...], dict[str, Any]]]:
+    """The example with half of one of these axes, then of all of them that are as long."""
+    for at in axes[:_AXES]:
+        alike = [other for other in axes if other[2] == at[2]]
+        for chosen in ([at], alike)[: len(alike)]:
+            yield at, *_narrowed(eager, chosen)
 
 
-def _long_axes(eager: Eager) -> list[tuple[str, int, int]]:
-    """The axes of the example's tensors that can be halved: name, axis and size."""
+def _long_axes(eager: Eager) -> list[_Axis]:
+    """The axes of the example's tensors that can be halved."""
     shapes = {name: leaf.shape for name, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor)}
     return [(name, axis, size) for name, shape in shapes.items() for axis, size in enumerate(shape) if size > 3]
 
 
-def _narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The example with half of some axes, which are all of this size."""
-
+def _narrowed(eager: Eager, axes: Sequence[_Axis]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     def half(name: str, leaf: Any) -> Any:
-        for axis in axes.get(name, ()):
+        for _, axis, size in (at for at in axes if at[0] == name):
             leaf = leaf.narrow(axis, 0, size // 2)
         return leaf
 
     args, kwargs = eager.example.mapped(half)
     return clone(args), clone(kwargs)
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """What one line of the source became: `times` copies, `nodes` in all."""
-
-    frames: Frames
-    times: int
-    nodes: int
 
 
 def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
@@ -186,18 +168,19 @@ def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evi
         return []
     model = confirmation.runtime.model
     evidence = []
-    for stretch in _repeated(model, probe.root):
-        if grown := _grows(probe, eager, stretch):
-            detail = (
-                f"the graph has {stretch.times} copies of what this line does, {stretch.nodes} of its "
-                f"{len(model.graph.node)} nodes: one for each element of {grown}, as half of that axis shows"
-            )
-            evidence.append(confirmation.remark(probe, Cause.UNROLLED, stretch.frames, detail))
+    for frames, times, nodes in _repeated(model, probe.root):
+        if grown := _grows(probe, eager, frames, times):
+            copies = f"{times} copies of what this line does, {nodes} of its {len(model.graph.node)} nodes"
+            detail = f"the graph has {copies}: one for each element of {grown}, as half of that axis shows"
+            evidence.append(confirmation.remark(probe, Cause.UNROLLED, frames, detail))
     return evidence
 
 
-def _repeated(model: onnx.ModelProto, root: str) -> list[Stretch]:
-    """The stretches that occur often enough, the largest first; the layers of a list are modules of their own."""
+def _repeated(model: onnx.ModelProto, root: str) -> list[tuple[Frames, int, int]]:
+    """The lines of which the graph has many copies, with the number of these and of their nodes, the largest first.
+
+    The layers of a list are no copies: they are modules of their own.
+    """
     lines: dict[Frames, Counter[tuple[str, str]]] = defaultdict(Counter)
     for node in model.graph.node:
         frames = graph.onnx_frames(node, root)
@@ -207,50 +190,32 @@ def _repeated(model: onnx.ModelProto, root: str) -> list[Stretch]:
     for frames, kinds in lines.items():
         often = [count for count in kinds.values() if count >= _TIMES]
         if often and sum(often) >= _NODES:
-            stretches.append(Stretch(frames, Counter(often).most_common(1)[0][0], sum(often)))
-    return sorted(stretches, key=lambda stretch: -stretch.nodes)
+            stretches.append((frames, Counter(often).most_common(1)[0][0], sum(often)))
+    return sorted(stretches, key=lambda stretch: -stretch[2])
 
 
 def _scope(node: onnx.NodeProto) -> str:
-    """The module that a node belongs to."""
+    """The module that a node belongs to: all but the last of its names, which is its own."""
     scopes = next((entry.value for entry in node.metadata_props if entry.key == _SCOPES), None)
-    if scopes is None:
-        return str(node.name).rpartition("/")[0]
-    try:
-        return str(ast.literal_eval(scopes)[:-1])
-    except (ValueError, SyntaxError):
-        return str(scopes)
+    return str(node.name).rpartition("/")[0] if scopes is None else str(scopes).rpartition(",")[0]
 
 
-def _grows(probe: Probe, eager: Eager, stretch: Stretch) -> str:
-    """The axis of an input with which the stretch grows, in words; empty where there is none."""
-    whole = _traced(probe, eager, eager.base.args, eager.base.kwargs, stretch)
-    for words, args, kwargs in _halved_alike(eager, stretch.times) if whole else ():
-        if observe(eager.inference(), args, kwargs).error is not None:
-            continue
-        half = _traced(probe, eager, args, kwargs, stretch)
-        if 0 < half <= 0.75 * whole:
-            return words
+def _grows(probe: Probe, eager: Eager, frames: Frames, times: int) -> str:
+    """The axis of an input, as long as there are copies, with which their number grows; empty where there is none."""
+    whole = _traced(probe, eager, eager.base.args, eager.base.kwargs, frames)
+    fitting = [at for at in _long_axes(eager) if abs(at[2] - times) <= 1]
+    for (name, axis, _), args, kwargs in _halved(eager, fitting) if whole else ():
+        accepted = observe(eager.inference(), args, kwargs).error is None
+        if accepted and 0 < _traced(probe, eager, args, kwargs, frames) <= 0.75 * whole:
+            return f"axis {axis} of `{name}`"
     return ""
 
 
-def _halved_alike(eager: Eager, times: int) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-    """The example with half of an axis that is as long as the stretch occurs: of one input, then of all that fit."""
-    fitting = [(name, axis, size) for name, axis, size in _long_axes(eager) if abs(size - times) <= 1]
-    for name, axis, size in fitting:
-        words = f"axis {axis} of `{name}`"
-        yield words, *_narrowed(eager, {name: [axis]}, size)
-        others = {other: [its] for other, its, length in fitting if length == size and other != name}
-        if others:
-            yield words, *_narrowed(eager, {**others, name: [axis]}, size)
-
-
-def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, Any], stretch: Stretch) -> int:
-    """How many nodes the line has when this input is traced; 0 where it cannot be traced."""
+def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, Any], line: Frames) -> int:
+    """How many nodes a line has when this input is traced; 0 where it cannot be traced."""
     try:
         traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.called_with(tuple(args), kwargs), probe.root)
     except Exception:  # noqa: BLE001 - what cannot be traced is not measured, and nothing is said of it
         return 0
     frames = [graph.jit_frames(node, probe.root) for node in graph.jit_nodes(traced)]
-    place = stretch.frames[0]
-    return sum((at[0].path, at[0].line) == (place.path, place.line) for at in frames if at)
+    return sum((at[0].path, at[0].line) == (line[0].path, line[0].line) for at in frames if at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would 
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
 _ROUNDED = 8.0  # in eps: the same for half precision, which a runtime may compute in float32
 _MOST = 4  # places named
+_STEPS = 60  # values that the search in an optimized graph may ask for, each in two sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,48 @@ def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
         for value, frames in zip(record.values, record.frames, strict=True)
         if frames[:1] == record.frames[index][:1]
     )
+
+
+def spoilt(exported: Exported) -> Frames:
+    """The user's frames of the first node whose value a runtime's own optimizations change; each is asked for alone."""
+    graph = onnx.load(str(exported.path)).graph
+    makers = {name: node for node in graph.node for name in node.output}
+    fed = {value.name for value in graph.input}  # what depends on an input: no folded weight does
+    for node in graph.node:
+        fed.update(node.output if fed.intersection(node.input) else ())
+    node, wrong = None, [value.name for value in graph.output]
+    changes = functools.cache(functools.partial(_is_optimized_away, exported))
+
+    def changed(name: str) -> bool:
+        return changes.cache_info().misses < _STEPS and changes(name)
+
+    try:
+        while name := next(filter(changed, wrong), None):  # no chain: another input of the node may be wrong
+            if name not in makers:
+                return ()
+            # Up to one node the way is right, and from the next one on it is wrong.
+            way = [n for n in nodes_for(graph, [makers[name].output[0]]) if fed.intersection(n.output)]
+            first = bisect.bisect_left(way, True, hi=len(way) - 1, key=lambda n: changed(n.output[0])) if way else 0
+            node = (way or [makers[name]])[first]
+            wrong = [n for n in node.input if n in makers]
+    except RuntimeRefused:
+        return ()
+    return onnx_frames(node, exported.root) if node is not None else ()
+
+
+def _is_optimized_away(exported: Exported, name: str) -> bool:
+    """Whether optimizations change a value; what fails with them alone is changed too."""
+    model = onnx.load(str(exported.path))
+    keep_nodes(model.graph, nodes_for(model.graph, [name]))
+    model.graph.output.append(onnx.ValueInfoProto(name=name))
+    (plain,) = exported.engine.run_model(model, exported.feeds, optimized=False)
+    try:
+        (optimized,) = exported.engine.run_model(model, exported.feeds, optimized=True)
+    except RuntimeRefused:
+        return True
+    if not isinstance(plain, np.ndarray) or plain.dtype.kind not in "fiub":
+        return False
+    return not _alike(optimized, (plain, _CLOSE * float(np.abs(plain[np.isfinite(plain)]).max(initial=0.0))))
 
 
 def nodes_for(graph: onnx.GraphProto, names: Iterable[str]) -> list[Any]:

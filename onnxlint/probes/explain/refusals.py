@@ -9,7 +9,7 @@ from onnxlint.base.records import Cause
 from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes
-from onnxlint.probes.explain.causes import Explanation, Place
+from onnxlint.probes.explain.causes import Explanation
 from onnxlint.probes.exporters import Export, first_of_each, line_of, next_refusals, torchscript
 from onnxlint.probes.exporters.next_refusals import Beyond
 from onnxlint.probes.observe.eager import Eager, Run
@@ -47,7 +47,7 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in first_of_each(placed, key=line_of)]
     for place in places:
         first = next((run.label for run in eager.runs if run.label in place.labels), "")
-        explanations.append(Explanation(place.cause, place.frames, place.detail, label=first))
+        explanations.append(replace(place, label=first))
     if eager.random:
         drawn = causes.drawn(eager, confirmation, probe.root)
         explanations += [replace(e, detail=f"{e.detail}; another line stops the export before that") for e in drawn]
@@ -57,7 +57,7 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
     return explanations
 
 
-def _by_values(eager: Eager) -> list[Place]:
+def _by_values(eager: Eager) -> list[Explanation]:
     return causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
 
 
@@ -66,11 +66,11 @@ def _without_ones(runs: list[Run]) -> list[Run]:
     return [run for run in runs if all(size > 1 for size in run.sizes.values())]
 
 
-def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Beyond) -> list[Place]:
+def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Beyond) -> list[Explanation]:
     """Branches and reads of data that other inputs move, where dynamo would come by."""
     refused = {line_of(refusal) for refusal in further.refusals if refusal.frames}
 
-    def stops(place: Place) -> bool:
+    def stops(place: Explanation) -> bool:
         if further.complete or not (place.cause is Cause.BRANCH or place.read in _BLOCKING):
             return False
         return not causes.got_past(eager, confirmation.export, place.frames)
@@ -78,18 +78,18 @@ def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Bey
     return [place for place in _by_values(eager) if line_of(place) in refused or stops(place)]
 
 
-def _pinned(eager: Eager, further: Beyond) -> list[Place]:
+def _pinned(eager: Eager, further: Beyond) -> list[Explanation]:
     """Conditions on sizes that the capture took for granted and that an input which eager accepts breaks."""
     places = []
     for guard in further.guards:
         broken = {run.label for run in _without_ones(eager.runs) if guard.holds(run.leaves) is False}
         if broken:
             detail = f"the export assumes `{guard.text}` from here on, and PyTorch does not"
-            places.append(Place(Cause.GUARD, guard.frames, detail, "", broken))
+            places.append(Explanation(Cause.GUARD, guard.frames, detail, labels=broken))
     return first_of_each(places, key=line_of)
 
 
-def _traced_by(place: Place, export: Export) -> bool:
+def _traced_by(place: Explanation, export: Export) -> bool:
     """Whether the trace read a tensor there, or above in the same function: `is_tracing()` may lead around it."""
     where = place.frames[0]
     return any(
@@ -99,7 +99,7 @@ def _traced_by(place: Place, export: Export) -> bool:
     )
 
 
-def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Place]:
+def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """Sizes that became Python numbers during the trace and stand in its graph: other sizes need other ones."""
     sizes = [run for run in eager.runs if run.kind == "sizes"]
     if not sizes or not confirmation.export.conversions:

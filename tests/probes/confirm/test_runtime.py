@@ -53,7 +53,7 @@ def test_a_node_that_refuses_is_found_by_its_name(tmp_path: Path) -> None:
     runtime = Runtime(save(tmp_path, [node]))
     with pytest.raises(RuntimeRefused) as refused:
         runtime.run({"x": torch.ones(2, 3).numpy()})
-    assert runtime.frames(str(refused.value), "/somewhere") == (Location("model.py", 12, "forward"),)
+    assert runtime.places(str(refused.value), "/somewhere") == [(Location("model.py", 12, "forward"),)]
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:

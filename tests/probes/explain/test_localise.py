@@ -11,8 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from onnxlint.probes.confirm.engines import ORT
-from onnxlint.probes.explain.localise import Exported
-from onnxlint.probes.explain.optimizer import spoilt
+from onnxlint.probes.explain.localise import Exported, spoilt
 from onnxlint.probes.exporters import Example, torchscript
 
 FOLDER = Path(__file__).parents[1]
