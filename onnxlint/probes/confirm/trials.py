@@ -128,13 +128,9 @@ class Confirmation:
             if isinstance(number := run.leaves.get(name), (bool, int, float)) and number != example.leaves.get(name)
         ]
 
-    def of_the_graph(self) -> Confirmation:
-        """The same, with those counted as agreeing."""
-        return self._without(self.alone)
-
     def otherwise_than(self, other: Trial) -> Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
-        return self._without([trial for trial in self.failing if not trial.tells_more_than(other)])
+        return self.agreeing_on([trial for trial in self.failing if not trial.tells_more_than(other)])
 
     def tried(self) -> tuple[Tried, ...]:
         """The trials as records."""
@@ -144,7 +140,8 @@ class Confirmation:
         """What to know of an export although its outputs are right."""
         return Evidence(probe.name, self.export.exporter, cause, Outcome.OK, frames, detail, "example")
 
-    def _without(self, trials: list[Trial]) -> Confirmation:
+    def agreeing_on(self, trials: list[Trial]) -> Confirmation:
+        """The same, with these trials counted as agreeing."""
         return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
 
 

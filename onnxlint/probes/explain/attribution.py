@@ -75,10 +75,10 @@ def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str 
 
 def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
     """What the search for other branches came to; SKIPPED marks an arm that may matter and that no input took."""
-    outcomes = [Outcome.SKIPPED if branch.fate in (Fate.DIFFERS, Fate.OPEN) else Outcome.OK for branch in branches]
+    outcomes = {Fate.DIFFERS: Outcome.SKIPPED, Fate.OPEN: Outcome.SKIPPED}
     return [
-        Evidence(probe.name, "eager", Cause.BRANCH, outcome, branch.frames, branch.detail, branch.variation)
-        for branch, outcome in zip(branches, outcomes, strict=True)
+        Evidence(probe.name, "eager", Cause.BRANCH, outcomes.get(b.fate, Outcome.OK), b.frames, b.detail, b.variation)
+        for b in branches
     ]
 
 
@@ -99,7 +99,7 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
     alone = confirmation.alone
     if alone:
         mine = causes.computed_wrong(probe.root, eager, confirmation, alone[0]) or [_unplaced(eager, probe, alone[0])]
-        rest = confirmation.of_the_graph()
+        rest = confirmation.agreeing_on(alone)
         return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
     # Nothing that was frozen explains what is wrong on the example, and it comes first.
     at_once = () if eager.stateful else confirmation.failing_at_once
@@ -271,31 +271,18 @@ class _Keeper:
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.confirmation.export
         run = self.eager.base if trial is None else trial.run
-        claim = f"{export.exporter}: {self.outcome.value} on the example inputs."
         random = self.outcome is Outcome.NONDETERMINISTIC
-        case = Counterexample(
-            export.exporter,
-            "the example",
-            claim,
-            run.args,
-            run.kwargs,
-            export.inputs,
-            1e-6 if random else 0.0,
-            self.confirmation.refusing or Setup(ORT, not random),
-            answered=self._answered(run) if self.probe.live is not None else None,
-            preamble=self.eager.prelude,
-        )
-        if trial is None:
-            return case
-        limit = 0.9 * trial.difference.allowed if trial.difference is not None else 0.0
-        return replace(
-            case,
-            variation=run.label,
-            claim=f"{export.exporter}: {self.outcome.value} on {run.label}: {_brief(trial.message)}.",
-            limit=0.0 if trial.result is Result.REFUSED else limit,
-            setup=trial.setup or DEFAULT,
-            calls=trial.calls,
-        )
+        label, where, limit, calls = "the example", "the example inputs", 1e-6 if random else 0.0, 1
+        setup = self.confirmation.refusing or Setup(ORT, not random)
+        if trial is not None:
+            label, where, calls = run.label, f"{run.label}: {_brief(trial.message)}", trial.calls
+            compared = trial.difference is not None and trial.result is not Result.REFUSED
+            limit = 0.9 * trial.difference.allowed if trial.difference is not None and compared else 0.0
+            setup = trial.setup or DEFAULT
+        claim = f"{export.exporter}: {self.outcome.value} on {where}."
+        answered = self._answered(run) if self.probe.live is not None else None
+        what = export.exporter, label, claim, run.args, run.kwargs, export.inputs, limit, setup, calls
+        return Counterexample(*what, answered=answered, preamble=self.eager.prelude)
 
     def _answered(self, run: Run) -> Answered | None:
         """What the exported file gets for an input, and eager's answer to it; None where there is no such file."""

@@ -11,7 +11,7 @@ import onnxruntime
 import torch
 
 from onnxlint.base.probe_records import Probe
-from onnxlint.base.records import Fault, Sides
+from onnxlint.base.records import OPENVINO, Fault, Sides
 from onnxlint.probes.common import numerics, stages
 from onnxlint.probes.common.costs import TooLong, cut_off
 from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
@@ -67,18 +67,14 @@ def sides(
         return numerics.difference(answer, other, wide if other is run.outputs else None, bounds) is None
 
     groups = _groups(answers, run, same)
-    mine = groups[0]
-    if not any(setup.title not in mine for setup in setups):
+    if all(setup.title in groups[0] for setup in setups):
         return None
     state = run is eager.base, bool(eager.mutated), branches, confirmation.fixed(eager.base, run), trial is not None
-    fault, advice = _judge(_Case(confirmation.export.exporter, *state), answers, mine, setups)
+    fault, advice = _judge(_Case(confirmation.export.exporter, *state), answers, groups[0], setups)
     return Sides(groups, answers.refused, answers.unknown, fault, advice)
 
 
-Same = Callable[[Sequence[Any], Sequence[torch.Tensor]], bool]
-
-
-def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], ...]:
+def _groups(answers: _Answers, run: Run, same: Callable[[Any, Any], bool]) -> tuple[tuple[str, ...], ...]:
     """The sides with the same answer together, PyTorch's first."""
     groups: list[tuple[Sequence[torch.Tensor], list[str]]] = [(run.outputs, [PYTORCH])]
     for side, answer in answers.outputs.items():
@@ -95,12 +91,10 @@ def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], .
 
 def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None:
     """What the exporter made of the model before it wrote ONNX, run by PyTorch."""
-    side = CAPTURED[export.exporter]
-    program = export.program if export.exporter == "dynamo" else None
+    side, program, call = CAPTURED[export.exporter], export.program, eager.call(run)
     if export.exporter == "dynamo" and program is None:
         answers.unknown[side] = "the exporter did not hand it out"
         return
-    call = eager.call(run)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         if program is not None:
@@ -182,9 +176,7 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
         )
     if captured not in mine and (captured in answers.outputs or captured in answers.refused):
         return _judge_capture(case, refused=captured in answers.refused)
-    wrong = [setup for setup in setups if setup.title not in mine]
-    right = [setup for setup in setups if setup.title in mine]
-    return _judge_runtime(wrong, right) or _judge_file(case, wrong[0], answers, mine)
+    return _judge_file(case, answers, mine, setups)
 
 
 def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
@@ -210,30 +202,28 @@ def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
     return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
 
 
-def _judge_runtime(wrong: Sequence[Setup], right: Sequence[Setup]) -> tuple[Fault, str] | None:
-    """Who is at fault where the file is right in some runtime; None where it is in none."""
-    who = wrong[0].engine.title
+def _judge_file(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequence[Setup]) -> tuple[Fault, str]:
+    """Who is at fault behind the capture: tried in the other runtimes first, then in ONNX's own evaluator."""
+    right, all_wrong = [s for s in setups if s.title in mine], [s for s in setups if s.title not in mine]
+    captured, name, wrong = CAPTURED[case.exporter], _NAMES[case.exporter], all_wrong[0]
+    who, owner = wrong.engine.title, "microsoft/onnxruntime"
+    if wrong.engine.name == OPENVINO:
+        owner = "OpenVINO (openvinotoolkit/openvino)"
     others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)
     if others:
         return Fault.RUNTIME, (
-            f"the file is right, {' and '.join(others)} answers as PyTorch does: report it to {_owner(wrong[0])}"
+            f"the file is right, {' and '.join(others)} answers as PyTorch does: report it to {owner}"
         )
-    if right and all(setup.optimized for setup in wrong):
+    if right and all(setup.optimized for setup in all_wrong):
         return Fault.OPTIMIZER, (
             f"only {who}'s optimizations change the answer: "
-            f"turn them off (`graph_optimization_level`), and report it to {_owner(wrong[0])}"
+            f"turn them off (`graph_optimization_level`), and report it to {owner}"
         )
-    return None
-
-
-def _judge_file(case: _Case, wrong: Setup, answers: _Answers, mine: tuple[str, ...]) -> tuple[Fault, str]:
-    """Who is at fault where no runtime is right: what ONNX's own evaluator makes of the file tells."""
-    captured, name, who = CAPTURED[case.exporter], _NAMES[case.exporter], wrong.engine.title
     if REFERENCE in mine:
         what = "cannot run it" if wrong.title in answers.refused else "answers otherwise"
         return Fault.RUNTIME, (
             f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}: "
-            f"report it to {_owner(wrong)}, or use other operators or types"
+            f"report it to {owner}, or use other operators or types"
         )
     if REFERENCE in answers.outputs and captured in mine:
         return Fault.EXPORTER, (
@@ -245,14 +235,10 @@ def _judge_file(case: _Case, wrong: Setup, answers: _Answers, mine: tuple[str, .
     if captured in mine and not case.loads:
         return Fault.RUNTIME, (
             f"ONNX's checker takes the file, and {who} does not: "
-            f"use other operators or types here, another opset, or ask {_owner(wrong)} for it"
+            f"use other operators or types here, another opset, or ask {owner} for it"
         )
     if captured in mine:
         return Fault.UNKNOWN, (
             f"the {captured} is right: the exporter's translation or {who} is at fault, and nobody else could be asked"
         )
     return Fault.UNKNOWN, "too few of the sides could be asked to tell who is at fault"
-
-
-def _owner(setup: Setup) -> str:
-    return "OpenVINO (openvinotoolkit/openvino)" if setup.engine.name == "openvino" else "microsoft/onnxruntime"

@@ -1,6 +1,6 @@
 """The first stage of a probe: the model in eager PyTorch, observed on the example and on every variation of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -150,7 +150,7 @@ def _repeat(eager: Eager, root: str) -> None:
     for seed in _SEEDS if eager.base.observation.draws else _SEEDS[:1]:
         model = eager.inference() if eager.mutated else eager.model
         seen, eager.pace = timed(partial(observe, model, again.args, again.kwargs, root=root, seed=seed))
-        if seen.error is None and not _same(eager.base.outputs, tensors(seen.outputs)):
+        if seen.error is None and not same(eager.base.outputs, tensors(seen.outputs)):
             eager.random = True
             return
         if seen.error is None and not eager.base.observation.draws:
@@ -160,7 +160,7 @@ def _repeat(eager: Eager, root: str) -> None:
         for _ in range(2):
             run = execute(model, eager.example, again, root)
         eager.second = run.outputs
-        eager.stateful = not _same(eager.base.outputs, run.outputs)
+        eager.stateful = not same(eager.base.outputs, run.outputs)
 
 
 def _settle(eager: Eager, seen: Observation) -> None:
@@ -201,11 +201,11 @@ def _stuck(eager: Eager) -> list[str]:
     return [dim for dim in eager.base.sizes if {dim} in tried and dim not in moved]
 
 
-def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch.Tensor, ...]) -> bool:
+def same(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor], rtol: float = 1e-5, atol: float = 1e-7) -> bool:
     """Whether two runs returned the same, up to the order in which threads add."""
-    if len(one) != len(other) or any(a.shape != b.shape for a, b in zip(one, other, strict=True)):
+    if [a.shape for a in one] != [b.shape for b in other]:
         return False
-    return all(torch.allclose(a, b, 1e-5, 1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))
+    return all(torch.allclose(a.to(b.dtype), b, rtol, atol, equal_nan=True) for a, b in zip(one, other, strict=True))
 
 
 def with_leaf(eager: Eager, name: str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -1,6 +1,6 @@
 """What eager computes on a probe's inputs before and after its source was changed. Runs in a process of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import Cause, Evidence, ModelReport, ModelStatus, Outcome
 from onnxlint.probes.examples.examples import ProbeFailure
-from onnxlint.probes.observe.eager import Eager, Run, explore, prepare
+from onnxlint.probes.observe.eager import Eager, Run, explore, prepare, same
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
 
@@ -53,10 +53,10 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
     evidence = []
     for label, (inputs, outputs) in before["runs"].items():
         run = runs.get(label)
-        if run is None or not _same(_inputs(run), inputs, exactly=True):
+        if run is None or not _identical(_inputs(run), inputs):
             continue  # other inputs: nothing can be said
         error = run.observation.error
-        if error is None and _same(run.outputs, outputs, exactly=False):
+        if error is None and (_identical(run.outputs, outputs) or same(run.outputs, outputs, RELATIVE, ABSOLUTE)):
             continue
         raises = f"eager raises {type(error).__name__} where it did not"
         detail = "eager gives another output" if error is None else raises
@@ -64,11 +64,6 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
     return evidence
 
 
-def _same(one: Any, other: Any, *, exactly: bool) -> bool:
-    def agree(a: torch.Tensor, b: torch.Tensor) -> bool:
-        same = bool(torch.equal(a, b))
-        if exactly:
-            return same and bool(a.dtype == b.dtype)
-        return same or bool(torch.allclose(a.to(b.dtype), b, RELATIVE, ABSOLUTE, equal_nan=True))
-
-    return len(one) == len(other) and all(a.shape == b.shape and agree(a, b) for a, b in zip(one, other, strict=True))
+def _identical(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    kinds = [(a.shape, a.dtype) for a in one] == [(b.shape, b.dtype) for b in other]
+    return kinds and all(map(torch.equal, one, other))

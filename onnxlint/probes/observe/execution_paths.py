@@ -30,12 +30,6 @@ class Activation:
     lines: list[int] = field(default_factory=list)
     calls: dict[int, list[Activation]] = field(default_factory=lambda: defaultdict(list))
 
-    @property
-    def key(self) -> tuple[str, int, str]:
-        """What makes activations of two runs comparable: the function they run."""
-        assert self.code is not None
-        return self.code.co_filename, self.code.co_firstlineno, self.code.co_name
-
 
 @dataclass(frozen=True, slots=True)
 class Parting:
@@ -54,7 +48,6 @@ class PathTracer:
         self.root = Activation()
         self._stack = [self.root]
         self._count = 0
-        self._wanted: dict[str, bool] = {}
         self._previous: Callable[..., Any] | None = None
 
     def __enter__(self) -> PathTracer:
@@ -66,11 +59,7 @@ class PathTracer:
         sys.settrace(self._previous)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any] | None:
-        name = frame.f_code.co_filename
-        wanted = self._wanted.get(name)
-        if wanted is None:
-            wanted = self._wanted[name] = is_user_code(name)
-        if not wanted:
+        if not is_user_code(frame.f_code.co_filename):
             return None
         if frame.f_trace is not None:  # a generator goes on
             resumed = frame.f_trace
@@ -169,7 +158,7 @@ def _match(left: Sequence[Activation], right: Sequence[Activation]) -> Iterator[
     """Calls of the same function in the same order; a call that one run spared itself (a cache) is passed over."""
     position = 0
     for call in left:
-        match = next((k for k in range(position, len(right)) if right[k].key == call.key), None)
+        match = next((k for k in range(position, len(right)) if right[k].code == call.code), None)
         if match is not None:
             yield call, right[match]
             position = match + 1
