@@ -5,9 +5,9 @@ answer) is kept beside it, as a function of the inputs that has a gradient where
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -94,16 +94,6 @@ def decide(
     return decided
 
 
-class _Call(NamedTuple):
-    """A call of a function of torch that was followed."""
-
-    name: str
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    result: torch.Tensor
-
-
 class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
     """Follows margins through the functions of torch, and writes down every read."""
 
@@ -122,8 +112,16 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
         name = getattr(func, "__name__", "")
         if name in _TRUTH or name in _NUMBER:
             return self._read(args[0], result, truth=name in _TRUTH or isinstance(result, bool))
-        if isinstance(result, torch.Tensor) and args:
-            self._follow(_Call(name, func, args, kwargs, result))
+        first = args[0] if args else None
+        if not isinstance(result, torch.Tensor) or not isinstance(first, torch.Tensor) or first.is_complex():
+            return result
+        if result.dtype == torch.bool:
+            followed, table = self._truth(name, func, args, kwargs), self._margins
+        else:
+            followed, table = self._counted(name, func, args, kwargs, result), self._numbers
+        if followed is not None and followed.shape == result.shape:
+            table[id(result)] = followed
+            self._alive.append(result)
         return result
 
     def _read(self, tensor: torch.Tensor, result: Any, *, truth: bool) -> Any:
@@ -156,58 +154,42 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
         pair = [value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for value in args[:2]]
         return [self._margins.get(id(tensor), tensor.double() * 2 - 1) for tensor in pair]
 
-    def _follow(self, call: _Call) -> None:
-        first, result = call.args[0], call.result
-        if not isinstance(first, torch.Tensor) or first.is_complex():
-            return
-        if result.dtype == torch.bool:
-            followed, table = self._truth(call), self._margins
-        elif call.name in (*_COUNTS, *_CASTS, *_MOVES):
-            followed, table = self._counted(call), self._numbers
-        else:
-            return
-        if followed is not None and followed.shape == result.shape:
-            table[id(result)] = followed
-            self._alive.append(result)
-
-    def _truth(self, call: _Call) -> torch.Tensor | None:
-        name, args, kwargs, first = call.name, call.args, call.kwargs, call.args[0]
+    def _truth(self, name: str, function: Any, args: Any, kwargs: Any) -> torch.Tensor | None:
         if name in (*_GREATER, *_LESS, *_SAME, *_OTHER) and len(args) > 1:
             if any(isinstance(a, torch.Tensor) and a.is_complex() for a in args[:2]):
                 return None
             if isinstance(args[1], (int, float)) and not isinstance(args[1], bool):
                 self._decided.constants[float(args[1])] = None
-            gap = self._number(first) - self._number(args[1])
+            gap = self._number(args[0]) - self._number(args[1])
             if name in _GREATER:
                 return gap
             return -gap if name in _LESS else (gap.abs() if name in _OTHER else -gap.abs())
         if name in _AND or name in _OR:
             one, other = self._sides(args)
             return torch.minimum(one, other) if name in _AND else torch.maximum(one, other)
-        margin = self._margin(first)
+        margin = self._margin(args[0])
         if margin is None:
             return None
         if name in _NOT:
             return -margin
-        if name in ("any", "all"):
+        if name in ("any", "all") and margin.numel():
             reduce = torch.amax if name == "any" else torch.amin
             axes = args[1] if len(args) > 1 else kwargs.get("dim")
             keep = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
-            if not margin.numel():
-                return None
             return reduce(margin) if axes is None else reduce(margin, axes, keep)
-        return call.function(margin, *args[1:], **kwargs) if name in _MOVES else None
+        return function(margin, *args[1:], **kwargs) if name in _MOVES else None
 
-    def _counted(self, call: _Call) -> torch.Tensor | None:
+    def _counted(self, name: str, function: Any, args: Any, kwargs: Any, result: torch.Tensor) -> torch.Tensor | None:
         """A count of truth values is flat. Its steps are smoothed for the gradient; the number itself stays exact."""
-        first = call.args[0]
-        soft, margin = self._numbers.get(id(first)), self._margins.get(id(first))
+        if name not in (*_COUNTS, *_CASTS, *_MOVES):
+            return None
+        soft, margin = self._numbers.get(id(args[0])), self._margins.get(id(args[0]))
         if soft is None and margin is not None:
             soft = torch.sigmoid(margin / (margin.detach().abs().mean() + 1e-6))
         if soft is None:
             return None
         moved = soft
-        if call.name not in _CASTS:
-            shape = {key: value for key, value in call.kwargs.items() if key != "dtype"}
-            moved = (torch.sum if call.name == "count_nonzero" else call.function)(soft, *call.args[1:], **shape)
-        return call.result.detach().double() + moved - moved.detach()
+        if name not in _CASTS:
+            shape = {key: value for key, value in kwargs.items() if key != "dtype"}
+            moved = (torch.sum if name == "count_nonzero" else function)(soft, *args[1:], **shape)
+        return result.detach().double() + moved - moved.detach()

@@ -10,7 +10,7 @@ import json
 import runpy
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -92,18 +92,6 @@ def _value(name: str, types: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInfoPr
 def exported(script: Path) -> onnx.ModelProto | None:
     """Run a script as it stands, and return the last file that it exports, its nodes with their source lines."""
     models: list[onnx.ModelProto] = []
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_catching(models))
-        stack.enter_context(located_nodes())
-        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
-        stack.enter_context(mock.patch.object(sys, "argv", [str(script)]))
-        stack.enter_context(contextlib.suppress(SystemExit))  # it leaves with 1 where the disagreement shows
-        runpy.run_path(str(script), run_name="__main__")
-    return models[-1] if models else None
-
-
-@contextlib.contextmanager
-def _catching(models: list[onnx.ModelProto]) -> Iterator[None]:
     whole = torch.onnx.export
 
     def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> Any:
@@ -112,8 +100,11 @@ def _catching(models: list[onnx.ModelProto]) -> Iterator[None]:
         models.append(program.model_proto if program is not None else onnx.load(f))
         return program
 
-    with mock.patch.object(torch.onnx, "export", export):
-        yield
+    patched = mock.patch.multiple(sys, argv=[str(script)], stdout=sys.stderr)
+    leaving = contextlib.suppress(SystemExit)  # with 1, where the disagreement shows
+    with mock.patch.object(torch.onnx, "export", export), located_nodes(), patched, leaving:
+        runpy.run_path(str(script), run_name="__main__")
+    return models[-1] if models else None
 
 
 def main() -> None:

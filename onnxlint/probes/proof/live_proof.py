@@ -4,6 +4,7 @@ Of an export: the exported file, the input, PyTorch's answer, and a script that 
 model. Of a refused one: the model with its inputs, and a script that exports it.
 """
 
+import filecmp
 import os
 import pickle
 import shutil
@@ -145,15 +146,11 @@ def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
 def _copy(file: Path, place: Path) -> None:
     """Copy the exported file; where a counterexample of the same export has it already, share it."""
     place.unlink(missing_ok=True)
-    for other in sorted(place.parent.parent.glob(f"*/{FILE}")):
-        same_size = other != place and other.stat().st_size == file.stat().st_size
-        if same_size and other.read_bytes() == file.read_bytes():
-            try:
-                os.link(other, place)
-            except OSError:  # a file system without links
-                break
-            return
-    shutil.copyfile(file, place)
+    alike = (other for other in sorted(place.parent.parent.glob(f"*/{FILE}")) if filecmp.cmp(other, file, False))
+    try:
+        os.link(next(alike), place)
+    except (StopIteration, OSError):  # there is none, or the file system has no links
+        shutil.copyfile(file, place)
 
 
 def write_model(

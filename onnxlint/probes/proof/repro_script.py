@@ -13,7 +13,7 @@ from onnxlint.base.paths import make_untracked, remove_links
 from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common.containers import fields_of
 from onnxlint.probes.examples.factory_arguments import spell
-from onnxlint.probes.exporters import Example
+from onnxlint.probes.exporters import Example, leaves
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
 from onnxlint.probes.exporters.torchscript import arguments, inputs_and_axes
 from onnxlint.probes.proof import live_proof
@@ -231,18 +231,8 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 
 def _walk(name: str, value: Any) -> list[tuple[str, Any, str]]:
     """Every leaf with its label and its place below the argument, as Python spells it."""
-    leaves = []
-    for path, leaf in pytree.tree_flatten_with_path(value)[0]:
-        label, place = name, ""
-        for key in path:
-            if isinstance(key, pytree.GetAttrKey):
-                label, place = f"{label}.{key.name}", f"{place}.{key.name}"
-            else:
-                index = key.key if isinstance(key, pytree.MappingKey) else key.idx
-                label, place = f"{label}.{index}", f"{place}[{index!r}]"
-        if leaf is not None:
-            leaves.append((label, leaf, place))
-    return leaves
+    places = [pytree.keystr(path) for path, leaf in pytree.tree_flatten_with_path(value)[0] if leaf is not None]
+    return [(*item, place) for item, place in zip(leaves([name], [value], {}).items(), places, strict=True)]
 
 
 def _spell(value: Any, name: str, arrays: _Arrays) -> str:
