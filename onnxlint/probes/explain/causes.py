@@ -21,7 +21,7 @@ from onnxlint.probes.explain.localise import Exported, first_divergences, spoilt
 from onnxlint.probes.exporters import Conversion, Export, Frames, dynamo, first_of_each, graph, line_of, torchscript
 from onnxlint.probes.observe import model_state
 from onnxlint.probes.observe.eager import Eager, Run
-from onnxlint.probes.observe.execution_paths import PathTracer, first_steps
+from onnxlint.probes.observe.execution_paths import PathTracer
 from onnxlint.probes.observe.observe import divergences, observe
 
 _TRACES = 4  # failing inputs that are traced again to see what the first trace froze
@@ -253,7 +253,7 @@ def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
     """Whether dynamo was beyond this place when it refused: `is_exporting()` may lead it around eager's path."""
     if export.capture is not None:
         return True
-    steps = first_steps(eager.base.observation.path, eager.base.observation.root)
+    steps = eager.base.observation.steps
     refused = [steps[line_of(refusal)] for refusal in export.refusals if line_of(refusal) in steps]
     here = steps.get((frames[0].path, frames[0].line)) if frames else None
     return here is not None and here < max(refused, default=0)

@@ -88,8 +88,8 @@ class Eager:
         """The lines that ran, by path."""
         by_path: dict[str, set[int]] = {}
         for run in (self.base, *self.runs, *self.rejected):
-            for path, lines in run.observation.reached.items():
-                by_path.setdefault(path, set()).update(lines)
+            for path, line in run.observation.steps:
+                by_path.setdefault(path, set()).add(line)
         return {path: tuple(sorted(lines)) for path, lines in sorted(by_path.items())}
 
 
@@ -154,20 +154,15 @@ def _repeat(eager: Eager, root: str) -> None:
             eager.random = True
             return
         if seen.error is None and not eager.base.observation.draws:
-            _settle(eager, seen)
+            # Let it stand for the example: the first may have filled caches that all further runs find.
+            steps = {**eager.base.observation.steps, **seen.steps}
+            eager.base = replace(eager.base, observation=replace(seen, steps=steps))
     if eager.mutated:
         model = eager.inference()
         for _ in range(2):
             run = execute(model, eager.example, again, root)
         eager.second = run.outputs
         eager.stateful = not same(eager.base.outputs, run.outputs)
-
-
-def _settle(eager: Eager, seen: Observation) -> None:
-    """Let the second run stand for the example: the first may have filled caches that all further runs find."""
-    first = eager.base.observation.reached
-    reached = {path: first.get(path, set()) | seen.reached.get(path, set()) for path in {*first, *seen.reached}}
-    eager.base = replace(eager.base, observation=replace(seen, reached=reached))
 
 
 def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:

@@ -12,7 +12,6 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -26,14 +25,6 @@ from onnxlint.base.records import Location
 from onnxlint.probes.common.userspace import is_installed, is_user_code, user_frames
 
 
-class Reads(StrEnum):
-    """What of a tensor became a Python value."""
-
-    DATA = "data"  # its elements
-    SIZE = "size"  # its length: `len(t)`, `for row in t`
-    DATA_SHAPE = "data-shape"  # nothing yet: an operator made a tensor whose size depends on data
-
-
 @dataclass(frozen=True, slots=True)
 class Escape:
     """A tensor became a Python value. `value` is its repr, or a digest where that is long; `frames` innermost first."""
@@ -41,7 +32,6 @@ class Escape:
     kind: str
     frames: tuple[Location, ...]
     value: str
-    reads: Reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +42,10 @@ class Draw:
     frames: tuple[Location, ...]
 
 
-_METHODS = {f"__{kind}__": (kind, Reads.DATA) for kind in ("bool", "int", "float", "complex", "index", "dlpack")}
-_METHODS |= {name: (name, Reads.DATA) for name in ("item", "tolist", "numpy")}
-_METHODS |= {"__contains__": ("in", Reads.DATA), "__array__": ("numpy", Reads.DATA), "is_nonzero": ("bool", Reads.DATA)}
-_METHODS |= {"__len__": ("len", Reads.SIZE), "__iter__": ("iter", Reads.SIZE)}
-_SILENT = ("__repr__", "__format__")  # printing reads data too, but nothing of it comes back into the graph
+_METHODS = {f"__{kind}__": kind for kind in ("bool", "int", "float", "complex", "index", "dlpack", "len", "iter")}
+_METHODS |= {"__contains__": "in", "__array__": "numpy", "is_nonzero": "bool"}
+_METHODS |= {"item": "item", "tolist": "tolist", "numpy": "numpy"}
+_METHODS |= {"__repr__": "", "__format__": ""}  # printing reads data too, but nothing of it comes back into the graph
 _RANDOM = {"betavariate", "choice", "choices", "expovariate", "gauss", "getrandbits", "normalvariate"}
 _RANDOM |= {"randint", "random", "randrange", "sample", "shuffle", "triangular", "uniform"}
 _NUMPY_RANDOM = {"beta", "binomial", "choice", "exponential", "normal", "permutation", "poisson", "rand", "randint"}
@@ -76,9 +65,9 @@ class Records:
         self.draws: list[Draw] = []
         self.busy = False
 
-    def escape(self, kind: str, value: str, reads: Reads) -> None:
+    def escape(self, kind: str, value: str) -> None:
         """Note a conversion at the line of the caller's caller."""
-        self.escapes.append(Escape(kind, user_frames(sys._getframe(2), self.root), value, reads))
+        self.escapes.append(Escape(kind, user_frames(sys._getframe(2), self.root), value))
 
     def draw(self, kind: str) -> None:
         """Note a random number at the line of the caller's caller."""
@@ -103,11 +92,8 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
         # Dropout with p=0 and attention without dropout carry the tag of a draw too.
         if draws and (kwargs.get("generator") is not None or not torch.equal(before, generator.get_state())):
             self.records.draw(_name(func))
-        if reads is Reads.DATA and not (func is torch.ops.aten._local_scalar_dense.default and _picks(sys._getframe())):
-            self.records.escape(_name(func), _text(result), reads)
-        elif reads is Reads.DATA_SHAPE and (func is not torch.ops.aten.index.Tensor or _boolean_index(args)):
-            first = result[0] if isinstance(result, (tuple, list)) else result
-            self.records.escape(_name(func), str(tuple(first.shape)), reads)
+        if reads and not (func is torch.ops.aten._local_scalar_dense.default and _picks(sys._getframe())):
+            self.records.escape(_name(func), _text(result))
         return result
 
 
@@ -124,23 +110,15 @@ def _picks(inner: FrameType) -> bool:
 
 
 @functools.cache
-def _nature(func: Any) -> tuple[Reads | None, bool]:
-    """What an operator reads, and whether it may draw random numbers."""
-    draws = torch.Tag.nondeterministic_seeded in func.tags
-    if torch.Tag.data_dependent_output in func.tags:
-        return Reads.DATA, draws
-    by_data = torch.Tag.dynamic_output_shape in func.tags or func is torch.ops.aten.index.Tensor
-    return Reads.DATA_SHAPE if by_data else None, draws
+def _nature(func: Any) -> tuple[bool, bool]:
+    """Whether an operator makes a Python value of a tensor's elements, and whether it may draw random numbers."""
+    return torch.Tag.data_dependent_output in func.tags, torch.Tag.nondeterministic_seeded in func.tags
 
 
 def _name(func: Any) -> str:
     """What a user would call the operator: `item` where torch itself reads an element, `nonzero`, `equal` …"""
     name = str(func._schema.name).partition("::")[2]
     return "item" if name == "_local_scalar_dense" else name
-
-
-def _boolean_index(args: tuple[Any, ...]) -> bool:
-    return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1])
 
 
 def _text(value: Any) -> str:
@@ -159,7 +137,7 @@ def _text(value: Any) -> str:
 
 
 def _watch_method(name: str, method: Callable[..., Any], records: Records) -> Callable[..., Any]:
-    kind, reads = _METHODS.get(name, ("", None))
+    kind = _METHODS[name]
 
     @functools.wraps(method)
     def watched(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -168,15 +146,15 @@ def _watch_method(name: str, method: Callable[..., Any], records: Records) -> Ca
         records.busy = True
         try:
             result = method(self, *args, **kwargs)
-            if reads is None:
+            if not kind:
                 return result
-            if reads is Reads.SIZE:
+            if kind in ("len", "iter"):
                 value = str(self.shape[0]) if self.dim() else "a scalar"
             else:
                 value = _text(self if name == "__dlpack__" else result)
         finally:
             records.busy = False
-        records.escape(kind, value, reads)
+        records.escape(kind, value)
         return result
 
     return watched
@@ -234,7 +212,6 @@ def _user_modules(loaded: int) -> tuple[ModuleType, ...]:
 def recording(root: str | None) -> Iterator[Records]:
     """Record escapes and draws of this thread's torch code; paths are relative to `root` where they lie below it."""
     records = Records(root)
-    names = [name for name in (*_METHODS, *_SILENT) if hasattr(torch.Tensor, name)]
-    methods: dict[str, Any] = {name: _watch_method(name, getattr(torch.Tensor, name), records) for name in names}
+    methods: dict[str, Any] = {name: _watch_method(name, getattr(torch.Tensor, name), records) for name in _METHODS}
     with mock.patch.multiple(torch.Tensor, **methods), _watched_draws(records), _Dispatch(records):
         yield records

@@ -47,6 +47,7 @@ class PathTracer:
     def __init__(self) -> None:
         self.root = Activation()
         self._stack = [self.root]
+        self.steps: dict[tuple[str, int], int] = {}  # by path and line: when it ran for the first time, 0 for the first
         self._count = 0
         self._previous: Callable[..., Any] | None = None
 
@@ -71,7 +72,7 @@ class PathTracer:
         return self._activate(frame.f_code)
 
     def _activate(self, code: CodeType) -> Callable[..., Any]:
-        stack = self._stack
+        stack, steps = self._stack, self.steps
         parent = stack[-1]
         lines: list[int] = []
         activation = Activation(code, parent, len(parent.lines) - 1, lines)
@@ -80,6 +81,7 @@ class PathTracer:
 
         def step(frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
             if event == "line":
+                steps.setdefault((code.co_filename, frame.f_lineno), len(steps))
                 if len(lines) < _MOST_LINES:
                     lines.append(frame.f_lineno)
             elif event == "return":
@@ -90,42 +92,6 @@ class PathTracer:
             return step
 
         return step
-
-
-def walk(root: Activation) -> Iterator[Activation]:
-    """Every activation below `root`, callers before callees."""
-    waiting = [root]
-    while waiting:
-        activation = waiting.pop()
-        if activation.code is not None:
-            yield activation
-        for made in activation.calls.values():
-            waiting.extend(made)
-
-
-def first_steps(root: Activation, base: str | None) -> dict[tuple[str, int], int]:
-    """When each line, as (path, line), ran for the first time: 0 for the first of all."""
-    order: dict[tuple[str, int], int] = {}
-    running = [(root, iter(range(-1, len(root.lines))))]
-    while running:
-        activation, indices = running[-1]
-        index = next(indices, None)
-        if index is None:
-            running.pop()
-            continue
-        if index >= 0 and activation.code is not None:
-            order.setdefault((relative(activation.code.co_filename, base), activation.lines[index]), len(order))
-        running += [(call, iter(range(-1, len(call.lines)))) for call in reversed(activation.calls.get(index, ()))]
-    return order
-
-
-def reached(root: Activation, base: str | None) -> dict[str, set[int]]:
-    """The lines that ran, by path."""
-    result: dict[str, set[int]] = defaultdict(set)
-    for activation in walk(root):
-        assert activation.code is not None
-        result[relative(activation.code.co_filename, base)].update(activation.lines)
-    return dict(result)
 
 
 def frames(activation: Activation, index: int, base: str | None, limit: int = 8) -> tuple[Location, ...]:

@@ -11,15 +11,15 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Location, text_of
-from onnxlint.probes.common.userspace import error_frames
+from onnxlint.probes.common.userspace import error_frames, relative
 from onnxlint.probes.examples.examples import ProbeFailure, seed_everything
-from onnxlint.probes.observe.escapes import Draw, Escape, Reads, recording
-from onnxlint.probes.observe.execution_paths import Activation, Parting, PathTracer, frames, partings, reached
+from onnxlint.probes.observe.escapes import Draw, Escape, recording
+from onnxlint.probes.observe.execution_paths import Activation, Parting, PathTracer, frames, partings
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One eager run. `error` is what it raised, `reached` maps a path to the lines that ran."""
+    """One eager run. `error` is what it raised, `steps` are the lines that ran, by path and number, in their order."""
 
     outputs: Any
     error: Exception | None
@@ -27,7 +27,7 @@ class Observation:
     escapes: tuple[Escape, ...]
     draws: tuple[Draw, ...]
     path: Activation
-    reached: Mapping[str, set[int]]
+    steps: Mapping[tuple[str, int], int]
     root: str | None
 
 
@@ -64,7 +64,8 @@ def observe(
         except Exception as raised:  # noqa: BLE001 - user code raises anything, and it is the result
             error = raised
     _require_readable(outputs)
-    seen = tuple(records.escapes), tuple(records.draws), tracer.root, reached(tracer.root, root)
+    steps = {(relative(path, root), line): number for (path, line), number in tracer.steps.items()}
+    seen = tuple(records.escapes), tuple(records.draws), tracer.root, steps
     return Observation(outputs, error, error_frames(error, root), *seen, root)
 
 
@@ -149,6 +150,6 @@ def _reads(base: Observation, other: Observation, index: int) -> list[Divergence
 def _by_site(escapes: Sequence[Escape]) -> dict[tuple[Any, ...], list[Escape]]:
     sites: dict[tuple[Any, ...], list[Escape]] = defaultdict(list)
     for escape in escapes:
-        if escape.frames and escape.reads is not Reads.DATA_SHAPE:
+        if escape.frames:
             sites[escape.kind, escape.frames].append(escape)
     return sites

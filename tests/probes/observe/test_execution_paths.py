@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint.probes.observe.execution_paths import PathTracer, partings, reached, walk
+from onnxlint.probes.observe.execution_paths import Activation, PathTracer, partings
 
 Decide = Callable[[int], bool]
 
@@ -67,6 +67,13 @@ def run(path: Path, text: str, decide: Decide) -> PathTracer:
     with PathTracer() as tracer:
         names["run"](decide, lambda: None)
     return tracer
+
+
+def walk(activation: Activation) -> Iterator[Activation]:
+    for made in activation.calls.values():
+        for call in made:
+            yield call
+            yield from walk(call)
 
 
 def lines_of(tracer: PathTracer, path: Path) -> list[int]:
@@ -125,4 +132,4 @@ def test_calls_hang_at_the_line_that_makes_them() -> None:
         (a.code.co_name, a.parent.lines[a.at] - start) for a in walk(tracer.root) if a.code and a.at >= 0 and a.parent
     ]
     assert sorted(names) == [("<genexpr>", 2), ("inner", 1), ("inner", 2), ("inner", 2)]
-    assert {start + 1, start + 2} <= reached(tracer.root, None)[__file__]
+    assert tracer.steps[__file__, start + 1] < tracer.steps[__file__, start + 2]

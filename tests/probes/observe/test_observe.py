@@ -12,7 +12,6 @@ import pytest
 import torch
 from observed import HERE, Counted, Draws, EarlyExit, Gate, Odd, Raises, Reader, Skipping, line
 
-from onnxlint.probes.observe.escapes import Reads
 from onnxlint.probes.observe.observe import Divergence, divergences, observe
 
 UP, DOWN = torch.ones(2, 3), -torch.ones(2, 3)
@@ -104,20 +103,16 @@ def test_several_variations_that_show_one_place_make_one_divergence() -> None:
 )
 def test_every_way_from_a_tensor_to_python_is_seen_with_its_line(mark: str, kind: str, value: str) -> None:
     escapes = observe(Reader(), (torch.tensor([-1.0, 3.0, 2.0]),)).escapes
-    here = [escape for escape in escapes if escape.frames[0].line == line(mark) and escape.reads != Reads.DATA_SHAPE]
+    here = [escape for escape in escapes if escape.frames[0].line == line(mark)]
     assert (here[0].kind, here[0].value) == (kind, value)
     assert len(here) == (2 if mark in ("tensor", "iter") else 1)  # two elements; and list() asks for the length too
 
 
-def test_printing_reads_nothing_and_data_dependent_shapes_are_kept_apart() -> None:
+def test_printing_and_data_dependent_shapes_read_nothing() -> None:
     escapes = observe(Reader(), (torch.tensor([-1.0, 3.0, 2.0]),)).escapes
     marked = {line(mark) for mark in ("bool", "int", "float", "item", "tolist", "numpy", "asarray", "len", "iter")}
-    marked |= {line(mark) for mark in ("in", "index", "zeros", "equal", "tensor", "shapes")}
+    marked |= {line(mark) for mark in ("in", "index", "zeros", "equal", "tensor")}
     assert {escape.frames[0].line for escape in escapes} == marked
-    shapes = [e for e in escapes if e.frames[0].line == line("shapes")]
-    assert [e.reads for e in shapes] == [Reads.DATA_SHAPE] * 2
-    base, other = (observe(Reader(), (x,)) for x in (torch.tensor([-1.0, 3.0, 2.0]), torch.tensor([1.0, 3.0, 2.0])))
-    assert line("shapes") not in places(divergences(base, [other]), "escape")
 
 
 def test_draws_are_seen_where_something_is_drawn_and_only_there() -> None:
@@ -197,16 +192,17 @@ def test_an_error_is_recorded_with_its_line_and_is_not_taken_for_a_branch() -> N
 
 
 def test_the_lines_that_ran_are_reported_by_path() -> None:
-    reached = observe(Gate(), (UP,)).reached
-    assert set(reached) == {HERE}
-    assert {line("gate"), line("gate") + 1, line("gate-size")} <= reached[HERE]
-    assert not {line("gate") + 3, line("gate-size") + 1} & reached[HERE]
+    steps = observe(Gate(), (UP,)).steps
+    reached = {number for path, number in steps if path == HERE}
+    assert len(reached) == len(steps)
+    assert {line("gate"), line("gate") + 1, line("gate-size")} <= reached
+    assert not {line("gate") + 3, line("gate-size") + 1} & reached
 
 
 def test_paths_are_relative_to_the_root() -> None:
     root = HERE.rpartition("/")[0]
     seen = observe(Gate(), (UP,), root=root)
-    assert set(seen.reached) == {"observed.py"}
+    assert {path for path, _ in seen.steps} == {"observed.py"}
     assert {frame.path for escape in seen.escapes for frame in escape.frames} == {"observed.py"}
 
 
