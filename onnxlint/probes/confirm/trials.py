@@ -67,10 +67,10 @@ class Trial:
         allowed = self.difference.allowed if self.difference is not None else None
         return Tried(self.run.label, self.result.value, error, allowed, output, runtime)
 
-    def tells_more_than(self, other: Trial) -> bool:
-        """Whether it fails in another way, or by far more."""
-        gaps = [trial.difference.max_abs or 0.0 if trial.difference is not None else 0.0 for trial in (self, other)]
-        return self.result is not other.result or gaps[0] > MORE * gaps[1]
+    @property
+    def gap(self) -> float:
+        """How far the answer is from eager's; 0 where there is no number for it."""
+        return self.difference.max_abs or 0.0 if self.difference is not None else 0.0
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ class Confirmation:
 
     def otherwise_than(self, other: Trial) -> Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
-        return self.agreeing_on([trial for trial in self.failing if not trial.tells_more_than(other)])
+        return self.agreeing_on([t for t in self.failing if t.result is other.result and t.gap <= MORE * other.gap])
 
     def tried(self) -> tuple[Tried, ...]:
         """The trials as records."""

@@ -1,9 +1,8 @@
 """What explains a disagreement: candidates from the eager runs, the traces, the guards and the graph."""
 
-import ast
 import inspect
 import math
-import textwrap
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -216,9 +215,8 @@ def guarded(confirmation: Confirmation) -> list[Explanation]:
 def export_only_branches(eager: Eager, exporter: str, root: str, computed: Sequence[Explanation]) -> list[Explanation]:
     """The branch that goes otherwise while the model is exported than in eager, such as `isinstance(x.shape[1], int)`.
 
-    `computed` says where the first value differs. Libraries have branches that are meant for exports, so the branch has
-    to stand above that value, in the same function; where no value differs, every branch is returned. Costs one more
-    capture, and is left out where an export takes long and leaves no time for that, or where the capture fails.
+    Libraries have branches that are meant for exports: it has to stand above the first value that differs (`computed`),
+    in the same function; where there is none, every branch counts. Costs one more capture, where there is time for it.
     """
     pace = eager.costs.parts.get(exporter, 0.0)
     if pace > _QUICK and pace > eager.costs.left(math.inf):
@@ -321,15 +319,11 @@ def _assignment(owner: type, name: str, root: str) -> Frames:
     for base in owner.__mro__:
         try:
             lines, start = inspect.getsourcelines(base)
-            path = inspect.getsourcefile(base)
-            tree = ast.parse(textwrap.dedent("".join(lines)))
-        except (OSError, TypeError, SyntaxError):
+        except (OSError, TypeError):
             continue
-        for node in ast.walk(tree):
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            if any(isinstance(t, ast.Attribute) and t.attr == name for t in targets) and path is not None:
-                line = start + getattr(node, "lineno", 1) - 1
-                return (Location(relative(path, root), line, base.__qualname__),)
+        for line, text in enumerate(lines, start):
+            if re.match(rf"\s*\w+\.{name}\s*(:|\+?=(?!=))", text):
+                return (Location(relative(inspect.getsourcefile(base) or "", root), line, base.__qualname__),)
     return ()
 
 

@@ -43,10 +43,9 @@ class _Answers:
 def sides(
     probe: Probe, eager: Eager, confirmation: Confirmation, trial: Trial | None, *, branches: bool = False
 ) -> Sides | None:
-    """Who agrees with whom on the input of a trial, or on the example, where the file was refused.
+    """Who agrees with whom on the input of a trial, or on the example, where the file was refused; None if all do.
 
     `branches` tells that the model is known to take another branch while it is exported than in PyTorch.
-    None where nobody disagrees when asked again, or where the question means nothing.
     """
     runtime = confirmation.runtime
     if runtime is None or (trial is not None and trial.calls != 1) or eager.random or confirmation.random:

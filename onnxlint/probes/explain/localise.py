@@ -45,9 +45,8 @@ def first_divergences(
 ) -> list[Frames]:
     """The user's frames of the first operators whose result the runtime computes nowhere, in eager's order.
 
-    Values are matched by content among those of the same call site, so neither exporter's names matter, nor what it
-    fused: an operator counts only if every step from it to the model's outputs goes unmatched too. Empty if no place
-    can be told.
+    Values are matched by content among those of the same call site, so neither names matter nor what was fused: an
+    operator counts only if every step from it to the model's outputs goes unmatched too.
     """
     try:
         theirs = _intermediates(onnx.load(str(exported.path)), exported)
@@ -68,11 +67,7 @@ def first_divergences(
 def wrong_before(
     name: str, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Exported
 ) -> list[Frames]:
-    """The same for a graph that ONNX Runtime does not load because of a node: what is wrong on the way to it already.
-
-    A place counts only where the graph computes something at its line, and nothing that eager has there: of what stands
-    in no node, nobody can tell whether it is wrong or part of another.
-    """
+    """The same for a graph that does not load because of a node, and of lines at which it computes something else."""
     onnx_model = onnx.load(str(exported.path))
     node = next(node for node in onnx_model.graph.node if node.name == name)
     site = _site(onnx_frames(node, exported.root))
@@ -188,7 +183,6 @@ def _recorded(
 
 
 def _matched(record: _Record, theirs: _Values, strict: bool) -> list[bool]:
-    """Which of eager's values the graph has."""
     matched: list[bool] = []
     for index, value in enumerate(record.values):
         same = not strict and record.view[index] and all(matched[i] for i in record.inputs[index])
@@ -219,17 +213,12 @@ def _wrong_answers(record: _Record, theirs: _Values, outputs: Any) -> list[int]:
 
 
 def _places(record: _Record, indices: list[int]) -> list[Frames]:
-    """The frames of operators, one for each line."""
     frames = (record.frames[index] for index in indices if record.frames[index])
     return first_of_each(frames, key=lambda at: (at[0].path, at[0].line))[:_MOST]
 
 
 class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
-    """Every operator of one eager run: its result, where it comes from, and the user's frames.
-
-    `constant` marks what no input went into, such as a transposed weight: exporters fold that away. `view` marks what
-    only looks at another result: it is right where that is.
-    """
+    """Every operator of one eager run: its result, where it comes from, and the user's frames."""
 
     def __init__(self, root: str, inputs: list[Any]) -> None:
         super().__init__()
@@ -237,8 +226,8 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
         self.values: list[torch.Tensor] = []
         self.inputs: list[list[int]] = []
         self.frames: list[Frames] = []
-        self.constant: list[bool] = []
-        self.view: list[bool] = []
+        self.constant: list[bool] = []  # no input went into it, as a transposed weight: exporters fold that away
+        self.view: list[bool] = []  # it only looks at another result, and is right where that is
         self._inputs = {id(value) for value in inputs}
         self._made: dict[int, int] = {}
         self._owners: dict[int, torch.Tensor] = {}  # by storage: the tensor that it was allocated for

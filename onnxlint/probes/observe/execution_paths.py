@@ -144,11 +144,9 @@ def _align(left: Activation, right: Activation) -> tuple[list[tuple[int, int]], 
         if i == 0 or j == 0:
             return together, apart
         apart.append((i - 1, j - 1))
-        if len(apart) == _MOST_PARTINGS:
-            return together, apart
         assert left.code is not None
         again = _rejoin(a, b, i, j, left.code.co_filename)
-        if again is None:
+        if again is None or len(apart) == _MOST_PARTINGS:
             return together, apart
         i, j = again
     unequal = (i < len(a)) != (j < len(b))

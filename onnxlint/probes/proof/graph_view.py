@@ -28,10 +28,9 @@ _STEPS = 3  # nodes away from a marked one that are shown
 
 
 def marked(model: onnx.ModelProto, places: Collection[tuple[str, int]], names: Collection[str], root: str) -> list[str]:
-    """Put the source line into the name of every node that stands for it, and return the new names.
+    """Put the source line into the names of the nodes at some `places` or of some `names`, and return the new names.
 
-    `places` are paths, relative to `root`, with lines; `names` are nodes to mark by their own name. A node with the
-    graph of an arm or of a loop's body stands for the lines of that too.
+    A node with the graph of an arm or of a loop's body stands for the lines of that too.
     """
     marked_names = []
     for node in model.graph.node:

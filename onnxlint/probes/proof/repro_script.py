@@ -131,12 +131,13 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
     (folder / ISSUE).unlink(missing_ok=True)  # of an earlier run, which may have found something else here
     if probe.live is not None and case.answered is not None:
         return live_proof.write_export(probe, case, case.answered, folder)
-    if probe.live is not None:
-        return _refused(probe, model, example, case, folder)
     arrays: _Arrays = {}
     try:
+        if probe.live is not None:
+            call = _call(model, example, case.exporter == "dynamo")
+            return live_proof.write_model(probe, model, example, case, call, folder)
         text = _script(probe, model, example, case, arrays)
-    except _Unwritable:
+    except (TypeError, _Unwritable):  # inputs that forward does not take, or whose containers have no spelling
         return None
     make_untracked(folder)
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
@@ -147,15 +148,6 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
         _spell((case.whole.args, dict(case.whole.kwargs)), "input", arrays)
         np.savez(folder / WHOLE, **arrays)  # type: ignore[arg-type]
     return keep_script(probe, folder, text)
-
-
-def _refused(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, folder: Path) -> str | None:
-    """The script for a live model of which there is no exported file."""
-    try:
-        call = _call(model, example, case.exporter == "dynamo")
-    except (TypeError, _Unwritable):  # inputs that forward does not take, or whose containers have no spelling
-        return None
-    return live_proof.write_model(probe, model, example, case, call, folder)
 
 
 def folder_of(probe: Probe, exporter: str, number: int) -> Path:

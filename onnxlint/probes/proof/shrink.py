@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -31,8 +30,8 @@ def shrink(
 ) -> Trial:
     """The smallest trial that fails as this one does; the same where none is smaller.
 
-    `line` is the place that explains the failure. Where the input went another way than the example there, or broke a
-    guard that was made there, a smaller one has to do so too: otherwise it would show something else.
+    Where the input went another way than the example at `line`, which explains the failure, or broke a guard of it, a
+    smaller one has to do so too.
     """
     if failing.calls != 1 or failing.run is eager.base or probe.vary is not None:
         return failing
@@ -40,23 +39,15 @@ def shrink(
     return _Shrinker(probe, eager, confirmation, failing, line).run()
 
 
-@dataclass(slots=True)
 class _Shrinker:
-    """One counterexample on its way down."""
-
-    probe: Probe
-    eager: Eager
-    confirmation: Confirmation
-    whole: Trial
-    line: tuple[str, int] | None
-    best: Trial = field(init=False)
-    goal: tuple[bool, bool] = field(init=False)  # what a smaller one has to show too
-    until: Deadline = field(init=False)
-    tries: int = 0
-
-    def __post_init__(self) -> None:
-        self.best, self.goal = self.whole, self._shows(self.whole.run)
-        self.until = Deadline.after(self.eager.costs.left(_SECONDS, _SHARE))
+    def __init__(
+        self, probe: Probe, eager: Eager, confirmation: Confirmation, whole: Trial, line: tuple[str, int] | None
+    ) -> None:
+        self.probe, self.eager, self.confirmation, self.line = probe, eager, confirmation, line
+        self.whole = self.best = whole
+        self.goal = self._shows(whole.run)  # what a smaller one has to show too
+        self.until = Deadline.after(eager.costs.left(_SECONDS, _SHARE))
+        self.tries = 0
 
     def run(self) -> Trial:
         """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
