@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -26,11 +27,7 @@ SOURCE = f"from typing import Any\n\n\n{inspect.getsource(hold_dropout_still)}\n
 @contextmanager
 def held_still() -> Iterator[None]:
     """Hold dropout still in a `with` block."""
-    functional = torch.nn.functional
-    before = {name: getattr(functional, name) for name in dir(functional) if "dropout" in name or "attention" in name}
-    hold_dropout_still()
-    try:
+    functions = {k: v for k, v in vars(torch.nn.functional).items() if "dropout" in k or "attention" in k}
+    with mock.patch.multiple(torch.nn.functional, **functions):  # puts them back
+        hold_dropout_still()
         yield
-    finally:
-        for name, function in before.items():
-            setattr(functional, name, function)

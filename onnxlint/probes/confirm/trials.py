@@ -251,9 +251,7 @@ def expected(outputs: int, run: Run) -> Sequence[torch.Tensor]:
 
 
 def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
-    """Whether eager itself jumps as far when the input moves by a rounding error: ties, a division of zero by zero.
-
-    Or where equal values, which no rounding tells apart, are chosen from in another order.
+    """Whether eager itself jumps as far when the input moves by a rounding error, or equal values change their order.
 
     Not where the input took another branch than the example: which arm was kept is then the very question.
     """
@@ -271,11 +269,7 @@ def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
 
 
 class OtherTies(TorchDispatchMode):  # type: ignore[misc]
-    """Within it, `topk` and unstable sorts look at a dim from its end, so that equal values come in another order.
-
-    Their values stay the same. `argmax` and its like, and a stable sort, promise the first of equal values: they keep
-    it, and so must a runtime.
-    """
+    """Within it, equal values come in another order out of `topk` and unstable sorts, which promise none of them."""
 
     def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         options = dict(kwargs or {})

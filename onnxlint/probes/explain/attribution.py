@@ -17,9 +17,8 @@ from onnxlint.probes.explain.refusals import refused
 from onnxlint.probes.exporters import line_of
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
+from onnxlint.probes.proof import counterexample_view
 from onnxlint.probes.proof.counterexample import Answered, Counterexample
-from onnxlint.probes.proof.counterexample_view import graphs
-from onnxlint.probes.proof.counterexample_view import values as shown_values
 from onnxlint.probes.proof.issue import UPSTREAM, write_issue
 from onnxlint.probes.proof.repro_script import folder_of, write
 from onnxlint.probes.proof.shrink import shrink
@@ -190,7 +189,7 @@ class _Keeper:
             self._runtime(e),
             self._sides(e, shown, script),
             reduced,
-            shown_values(shown.run.leaves) if shown is not None else {},
+            counterexample_view.values(shown.run.leaves) if shown is not None else {},
             self._graphs(e),
         )
 
@@ -203,7 +202,7 @@ class _Keeper:
         if len(self._drawn) > _DRAWN or late:
             return None
         place = e.frames[0] if e.frames else None
-        return graphs(self.eager, self.confirmation.export, e.trial.run, place, self.probe.root)
+        return counterexample_view.graphs(self.eager, self.confirmation.export, e.trial.run, place, self.probe.root)
 
     def _detail(self, e: Explanation, run: Run) -> str:
         """What went otherwise at the place, on an input that was made small; as it was where that is not seen again."""

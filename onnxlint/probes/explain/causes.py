@@ -244,7 +244,7 @@ def is_above(branch: Location, place: Location) -> bool:
 
 def _worst_first(trials: Sequence[Trial]) -> list[Trial]:
     """The largest difference first: it is the one to show. Those that have none keep their order, last."""
-    return sorted(trials, key=lambda t: -(t.difference.max_abs or 0.0) if t.difference is not None else 1.0)
+    return sorted(trials, key=lambda t: 1.0 if t.difference is None else -t.gap)
 
 
 def got_past(eager: Eager, export: Export, frames: Frames) -> bool:

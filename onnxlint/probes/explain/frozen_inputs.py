@@ -68,15 +68,12 @@ def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any
     large = [onnx.numpy_helper.to_array(t) for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
     if not large:
         return []
-    stored: dict[int, list[_Array]] = defaultdict(list)
+    stored: dict[Any, list[_Array]] = defaultdict(list)
     for tensor in (*eager.model.parameters(), *eager.model.buffers()):
         if tensor.dtype != torch.bfloat16:
-            stored[tensor.numel()].append(tensor.detach().cpu().numpy())
-    return [a for a in large if not any(_same(a, other) or _same(a, other.T) for other in stored[a.size])]
-
-
-def _same(one: _Array, other: _Array) -> bool:
-    return one.dtype == other.dtype and np.array_equal(one.reshape(-1), other.reshape(-1))
+            array = tensor.detach().cpu().numpy()
+            stored[array.size, array.dtype] += (array, array.T)
+    return [a for a in large if not any(np.array_equal(a.ravel(), b.ravel()) for b in stored[a.size, a.dtype])]
 
 
 def _alike(one: _Array, other: _Array) -> bool:
@@ -177,10 +174,7 @@ def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evi
 
 
 def _repeated(model: onnx.ModelProto, root: str) -> list[tuple[Frames, int, int]]:
-    """The lines of which the graph has many copies, with the number of these and of their nodes, the largest first.
-
-    The layers of a list are no copies: they are modules of their own.
-    """
+    """Lines with the copies that one module has of them, where these are many, and their nodes; the largest first."""
     lines: dict[Frames, Counter[tuple[str, str]]] = defaultdict(Counter)
     for node in model.graph.node:
         frames = graph.onnx_frames(node, root)

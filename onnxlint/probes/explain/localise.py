@@ -86,27 +86,22 @@ def wrong_before(
 def _first_unmatched(record: _Record, matched: list[bool], site: Site | None) -> list[int]:
     """What eager does the first time that it is at a site with values that the graph, which ends there, lacks."""
     there = [site is not None and _site(frames) == site for frames in record.frames]
-    for here, group in itertools.groupby(range(len(there)), key=there.__getitem__):
-        indices = list(group)
-        if here and not all(matched[index] for index in indices):
-            return indices
-    return []
+    visits = (list(group) for here, group in itertools.groupby(range(len(there)), key=there.__getitem__) if here)
+    return next((visit for visit in visits if not all(matched[index] for index in visit)), [])
 
 
 def _through_views(record: _Record, theirs: _Values, index: int) -> int:
     """From a wrong value back to the first view on its way that is not in the graph where it is made: a window."""
-    while True:
-        views = (i for i in record.inputs[index] if record.view[i])
-        missing = (i for i in views if not theirs.has(record.values[i], record.frames[i]))
-        view = next((i for i in missing if _leaves_wrong(record, theirs, i)), None)
-        if view is None:
-            return index
-        index = view
+    views = (i for i in record.inputs[index] if record.view[i])
+    missing = (i for i in views if not theirs.has(record.values[i], record.frames[i]))
+    view = next((i for i in missing if _leaves_wrong(record, theirs, i)), None)
+    return index if view is None else _through_views(record, theirs, view)
 
 
 def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
     """Whether the last value that the graph has from an operator's line is none of those that eager has there."""
-    last = theirs.last_at(record.frames[index], record.values[index].dtype.is_floating_point)
+    site, floating = _site(record.frames[index]), record.values[index].dtype.is_floating_point
+    last = theirs.last.get((site[0], floating)) if site is not None else None
     return last is not None and not any(
         _alike(last, _wanted(value))
         for value, frames in zip(record.values, record.frames, strict=True)
@@ -275,7 +270,7 @@ class _Values:
     def __init__(self, answers: list[Any]) -> None:
         self._by_shape: dict[tuple[int, ...], list[tuple[Any, Site | None]]] = {}
         self._sites: set[Site] = set()
-        self._last: dict[tuple[Line, bool], Any] = {}
+        self.last: dict[tuple[Line, bool], Any] = {}  # by line, and whether it is floating
         self.answers = answers  # the graph's outputs, in their order
 
     def add(self, array: Any, site: Site | None = None) -> None:
@@ -284,12 +279,7 @@ class _Values:
             self._by_shape.setdefault(array.shape, []).append((array, site))
             if site is not None:
                 self._sites |= {site, site[:1]}
-                self._last[site[0], array.dtype.kind == "f"] = array
-
-    def last_at(self, frames: Frames, floating: bool) -> Any:
-        """The last array that is known to come from a line, None if there is none."""
-        site = _site(frames)
-        return self._last.get((site[0], floating)) if site is not None else None
+                self.last[site[0], array.dtype.kind == "f"] = array
 
     def has(self, value: torch.Tensor, frames: Frames, *, only_here: bool = False) -> bool:
         """Whether an array has this value: one of its site, else of its line, else any, unless `only_here`."""

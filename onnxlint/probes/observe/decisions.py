@@ -149,11 +149,6 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
             return torch.as_tensor(value, dtype=torch.float64)
         return self._numbers.get(id(value), value).double()
 
-    def _sides(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
-        """The margins of two truth values; one that has none is worth 1 or -1, and never moves."""
-        pair = [value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for value in args[:2]]
-        return [self._margins.get(id(tensor), tensor.double() * 2 - 1) for tensor in pair]
-
     def _truth(self, name: str, function: Any, args: Any, kwargs: Any) -> torch.Tensor | None:
         if name in (*_GREATER, *_LESS, *_SAME, *_OTHER) and len(args) > 1:
             if any(isinstance(a, torch.Tensor) and a.is_complex() for a in args[:2]):
@@ -165,7 +160,9 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
                 return gap
             return -gap if name in _LESS else (gap.abs() if name in _OTHER else -gap.abs())
         if name in _AND or name in _OR:
-            one, other = self._sides(args)
+            # A truth value that has no margin is worth 1 or -1, and never moves.
+            pair = map(torch.as_tensor, args[:2])
+            one, other = (self._margins.get(id(tensor), tensor.double() * 2 - 1) for tensor in pair)
             return torch.minimum(one, other) if name in _AND else torch.maximum(one, other)
         margin = self._margin(args[0])
         if margin is None:

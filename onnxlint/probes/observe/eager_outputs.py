@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import Cause, Evidence, ModelReport, ModelStatus, Outcome
+from onnxlint.probes.common.numerics import tensors
 from onnxlint.probes.examples.examples import ProbeFailure
-from onnxlint.probes.observe.eager import Eager, Run, explore, prepare, same
+from onnxlint.probes.observe.eager import Eager, explore, prepare, same
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
 
@@ -31,7 +31,7 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
             evidence = tuple(_differences(probe, eager, torch.load(kept, weights_only=True)))
         else:
             runs = [run for run in eager.accepted if run.observation.error is None]
-            outputs = {run.label: (_inputs(run), list(run.outputs)) for run in runs}
+            outputs = {run.label: (tensors((run.args, run.kwargs)), list(run.outputs)) for run in runs}
             torch.save({"random": eager.random, "runs": outputs}, kept)
     except ProbeFailure as failure:
         status, reason = ModelStatus.NOT_PROBED, failure.reason
@@ -39,10 +39,6 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
     result = ProbeResult(report, evidence, reached)
     publish(result)
     return result
-
-
-def _inputs(run: Run) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves((run.args, run.kwargs)) if isinstance(leaf, torch.Tensor)]
 
 
 def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evidence]:
@@ -53,7 +49,7 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
     evidence = []
     for label, (inputs, outputs) in before["runs"].items():
         run = runs.get(label)
-        if run is None or not _identical(_inputs(run), inputs):
+        if run is None or not _identical(tensors((run.args, run.kwargs)), inputs):
             continue  # other inputs: nothing can be said
         error = run.observation.error
         if error is None and (_identical(run.outputs, outputs) or same(run.outputs, outputs, RELATIVE, ABSOLUTE)):

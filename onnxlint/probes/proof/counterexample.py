@@ -30,14 +30,12 @@ class Answered:
 class Counterexample:
     """An input on which an export and PyTorch disagree.
 
-    `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
-    still is agreement; `setup` is the runtime; `calls` is how often eager runs before it is compared. `exporter` is
-    `eager` where PyTorch itself refuses the input. `whole` is the one that was found, where this is what is left of it.
-    `answered` is what stands for a live model, None where nothing was exported. `preamble` are lines that run
-    before the model is built.
+    `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that still is agreement; `calls` is
+    how often eager runs before it is compared. `whole` is the one that was found, where this is what is left of it.
+    `answered` stands for a live model, None where nothing was exported. `preamble` runs before the model is built.
     """
 
-    exporter: str
+    exporter: str  # `eager` where PyTorch itself refuses the input
     variation: str
     claim: str
     args: tuple[Any, ...]

@@ -1,7 +1,6 @@
-"""The proof for a live model, which no script can make again.
+"""The proof for a live model, which no script can make again: its exported file with inputs and PyTorch's answers.
 
-Of an export: the exported file, the input, PyTorch's answer, and a script that compares without torch and without the
-model. Of a refused one: the model with its inputs, and a script that exports it.
+Of one that an exporter refuses: the model with its inputs.
 """
 
 import filecmp

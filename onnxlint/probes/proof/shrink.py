@@ -129,12 +129,10 @@ class _Shrinker:
     def _faint(self, smaller: Trial) -> bool:
         """Whether half of the error is gone, against the size of the answer: nobody is convinced by what is left."""
         before, after = self.whole.difference, smaller.difference
-        if before is None or after is None:
+        if before is None or after is None or before.max_rel is None or after.max_rel is None:
             return False
         if math.inf in (after.max_abs, after.max_rel):
             return math.inf not in (before.max_abs, before.max_rel)  # a graph that divides by 0 shows something else
-        if before.max_rel is None or after.max_rel is None:
-            return False
         return after.max_rel < _CLEAR * before.max_rel
 
     def _within(self, name: str, leaf: torch.Tensor) -> torch.Tensor:
