@@ -93,7 +93,6 @@ def _typed(graph: onnx.GraphProto) -> tuple[list[onnx.GraphProto], list[onnx.Ten
 
 
 def _halves(graph: onnx.GraphProto) -> list[str]:
-    """The kinds of half precision in a graph."""
     _, tensors, types = _typed(graph)
     kinds = {tensor.data_type for tensor in tensors} | {kind.elem_type for kind in types}
     return sorted(name for kind, name in _HALVES.items() if kind in kinds)

@@ -49,12 +49,10 @@ class Explanation:
 def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Explanation]:
     """Branches and reads that went otherwise in these runs than on the example."""
     places = []
-    for divergence in divergences(eager.base.observation, [run.observation for run in runs]):
-        branching = divergence.kind == "branch" or divergence.read in _BRANCHING
-        labels = {runs[index].label for index in divergence.variations}
-        cause = Cause.BRANCH if branching else Cause.ESCAPE
-        read = divergence.read
-        places.append(Explanation(cause, divergence.frames, divergence.detail, read=read, labels=labels))
+    for d in divergences(eager.base.observation, [run.observation for run in runs]):
+        labels = {runs[index].label for index in d.variations}
+        cause = Cause.BRANCH if d.kind == "branch" or d.read in _BRANCHING else Cause.ESCAPE
+        places.append(Explanation(cause, d.frames, d.detail, read=d.read, labels=labels))
     branches = {line_of(place) for place in places if place.cause is Cause.BRANCH}
     return [place for place in places if place.cause is Cause.BRANCH or line_of(place) not in branches]
 

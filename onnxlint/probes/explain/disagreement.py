@@ -205,9 +205,8 @@ def _judge_file(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: S
     """Who is at fault behind the capture: tried in the other runtimes first, then in ONNX's own evaluator."""
     right, all_wrong = [s for s in setups if s.title in mine], [s for s in setups if s.title not in mine]
     captured, name, wrong = CAPTURED[case.exporter], _NAMES[case.exporter], all_wrong[0]
-    who, owner = wrong.engine.title, "microsoft/onnxruntime"
-    if wrong.engine.name == OPENVINO:
-        owner = "OpenVINO (openvinotoolkit/openvino)"
+    openvino, who = wrong.engine.name == OPENVINO, wrong.engine.title
+    owner = "OpenVINO (openvinotoolkit/openvino)" if openvino else "microsoft/onnxruntime"
     others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)
     if others:
         return Fault.RUNTIME, (

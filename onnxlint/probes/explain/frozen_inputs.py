@@ -40,8 +40,7 @@ def unread(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evide
 
 def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines that compute a large table from a fixed size of an input; cheap where the graph holds no such table."""
-    if confirmation.runtime is None:
-        return []
+    assert confirmation.runtime is not None
     model = confirmation.runtime.model
     wanted = _constants(model, eager)
     total = max(weight_bytes(model), sum(array.nbytes for array in wanted))
@@ -161,8 +160,7 @@ def _narrowed(eager: Eager, axes: Sequence[_Axis]) -> tuple[tuple[Any, ...], dic
 
 def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines whose nodes grow in number with a size of the input; cheap where nothing is repeated."""
-    if confirmation.runtime is None:
-        return []
+    assert confirmation.runtime is not None
     model = confirmation.runtime.model
     evidence = []
     for frames, times, nodes in _repeated(model, probe.root):

@@ -69,13 +69,10 @@ class PathTracer:
         if self._count >= _MOST_ACTIVATIONS:
             return None
         self._count += 1
-        return self._activate(frame.f_code)
-
-    def _activate(self, code: CodeType) -> Callable[..., Any]:
-        stack, steps = self._stack, self.steps
+        code, stack, steps = frame.f_code, self._stack, self.steps
         parent = stack[-1]
-        lines: list[int] = []
-        activation = Activation(code, parent, len(parent.lines) - 1, lines)
+        activation = Activation(code, parent, len(parent.lines) - 1)
+        lines = activation.lines
         parent.calls[activation.at].append(activation)
         stack.append(activation)
 

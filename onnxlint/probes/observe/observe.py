@@ -126,7 +126,6 @@ def _branches(base: Observation, other: Observation, index: int) -> list[Diverge
 
 
 def _describe(parting: Parting) -> str:
-    """Which way each of the two runs went."""
     assert parting.one.code is not None
     text = linecache.getline(parting.one.code.co_filename, parting.one.lines[parting.first]).strip()
     after = parting.one.lines[parting.first + 1 :][:1], parting.other.lines[parting.second + 1 :][:1]

@@ -66,8 +66,9 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
     made_here = (name for node in kept for name in node.output)
     left = [name for name in made_here if name in ends or any(id(user) not in near for user in users[name])]
     types = {value.name: value for value in (*graph.input, *graph.output, *graph.value_info)}
-    inputs = [_value(name, types) for name in read if name not in inside and name not in initializers]
-    outputs, inner_types = [_value(name, types) for name in left], [types[name] for name in inside if name in types]
+    untyped = onnx.helper.make_empty_tensor_value_info
+    inputs = [types.get(k) or untyped(k) for k in read if k not in inside and k not in initializers]
+    outputs, inner_types = [types.get(k) or untyped(k) for k in left], [types[k] for k in inside if k in types]
     weights = list(initializers.values())
     part = onnx.helper.make_graph(kept, graph.name or "part", inputs, outputs, weights, value_info=inner_types)
     model.graph.Clear()  # no copy of weights that are not shown
@@ -82,10 +83,6 @@ def _with_inner(node: onnx.NodeProto) -> list[onnx.NodeProto]:
 def _read(node: onnx.NodeProto) -> list[str]:
     """What a node reads: its inputs, and whatever else the graphs inside it name."""
     return [name for one in _with_inner(node) for name in one.input if name]
-
-
-def _value(name: str, types: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInfoProto:
-    return types.get(name) or onnx.helper.make_empty_tensor_value_info(name)
 
 
 def exported(script: Path) -> onnx.ModelProto | None:

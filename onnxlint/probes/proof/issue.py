@@ -68,7 +68,6 @@ def write_issue(
 
 
 def _rows(sides: Sides) -> list[tuple[str, str]]:
-    """Every side, and whose answer it gives."""
     rows = [(side, "the answer of PyTorch") for side in sides.groups[0]]
     for number, group in enumerate(sides.groups[1:], 1):
         rows += [(side, "another answer" if number == 1 else f"another answer ({number})") for side in group]

@@ -99,7 +99,8 @@ def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Pa
     whole = case.whole.answered if case.whole is not None else None
     kept = [small] if whole is None else [small, whole]
     files = [file for file in small.file.parent.iterdir() if file.name.startswith(small.file.name)]
-    if len(files) > 1 or not all(_is_plain(one) for one in kept):
+    fed = all(isinstance(value, np.ndarray) for one in kept for value in one.feeds.values())
+    if len(files) > 1 or not fed or any(value.dtype == torch.bfloat16 for one in kept for value in one.answers):
         return None
     make_untracked(folder)
     (folder / WHOLE).unlink(missing_ok=True)
@@ -127,11 +128,6 @@ def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Pa
         limit=repr(case.limit),
     )
     return keep_script(probe, folder, text)
-
-
-def _is_plain(one: Answered) -> bool:
-    arrays = all(isinstance(value, np.ndarray) for value in one.feeds.values())
-    return arrays and all(value.dtype != torch.bfloat16 for value in one.answers)
 
 
 def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:

@@ -115,8 +115,6 @@ _OPENVINO = """\
     values = {{k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}}
     feeds = {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}}
     answers = [answer for output, answer in session(feeds).items()]"""
-
-
 _Arrays = dict[str, np.ndarray[Any, Any]]
 
 
