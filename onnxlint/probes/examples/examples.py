@@ -1,7 +1,5 @@
 """From a probe to a model and its example inputs: imports user code, so it runs in the worker process alone."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import importlib

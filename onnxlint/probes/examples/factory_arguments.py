@@ -1,7 +1,5 @@
 """Arguments of a factory as configuration holds them; a table with `_target_` stands for an object to build."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from typing import Any

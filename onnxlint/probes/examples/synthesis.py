@@ -1,7 +1,5 @@
 """Tensors for declared specs: sizes for the dims that have none, and values that a model can take."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What values an example tensor stands for (tokens, a mask, an image in [0, 1], positions …), and samples of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Literal

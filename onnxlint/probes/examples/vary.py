@@ -1,7 +1,5 @@
 """Variations with intent: other values and other sizes of a probe's example inputs, each under a telling label."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections import Counter

@@ -1,7 +1,5 @@
 """The dynamo exporter (`dynamo=True`): one export, with every guard it made and every reason why it refused."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io

@@ -4,8 +4,6 @@ Names of values do not matter. Constants and lists are folded into the nodes tha
 `[3, -1]` is one differing constant at the line of the reshape.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import itertools

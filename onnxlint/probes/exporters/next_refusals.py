@@ -1,7 +1,5 @@
 """What dynamo would refuse next: the capture once more, carried past each refusal by the example's real values."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

@@ -1,7 +1,5 @@
 """Exported programs, as what `torch.export.export` returned is handed to `torch.onnx.export`: name, inputs, dims."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

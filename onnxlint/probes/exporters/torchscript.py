@@ -1,7 +1,5 @@
 """The TorchScript exporter (`dynamo=False`): one export with everything it says, and bare traces to compare with."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import time

@@ -1,7 +1,5 @@
 """Why TorchScript refused an export, by line: calls that it has no overload of, and types that ONNX does not have."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What was assumed of a model, as the configuration that would declare it, with comments to check it by."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

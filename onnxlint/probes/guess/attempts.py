@@ -1,7 +1,5 @@
 """One try: run the model on a guess, and note which layer raised on an input of which shape."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -1,7 +1,5 @@
 """Which axes of an example eager accepts at other sizes, one at a time and together, and what they are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Further ways to call a model: with an optional tensor that was left out, without one that was passed."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from typing import Any

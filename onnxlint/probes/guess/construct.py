@@ -1,7 +1,5 @@
 """Constructor arguments that nobody gave: from annotations, names and configuration classes, repaired from errors."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """What names mean by convention: parameters of `forward` and of constructors, axes, keys of a configuration."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

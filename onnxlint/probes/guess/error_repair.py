@@ -1,7 +1,5 @@
 """From the error of a try to better guesses: what the refusing layer takes, and what the message asks for."""
 
-from __future__ import annotations
-
 import linecache
 import math
 import re

@@ -1,7 +1,5 @@
 """Which tensors to try for the parameters of a `forward` that nobody described, and the search over them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections import deque

@@ -1,7 +1,5 @@
 """What a forward does with a parameter that is no single tensor: the keys it reads, the items it unpacks."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

@@ -1,7 +1,5 @@
 """From a probe with nothing but a factory to a complete one, as a user could have declared it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace

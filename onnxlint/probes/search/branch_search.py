@@ -3,8 +3,6 @@
 Only what no variation moved is looked for, so a model whose lines decide nothing on its data costs nothing here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import Iterator, Sequence

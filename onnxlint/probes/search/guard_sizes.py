@@ -1,7 +1,5 @@
 """Sizes that dynamo's guards rule out: there a branch such as `if x.shape[1] < 512:` takes its other arm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
