@@ -28,7 +28,7 @@ from onnxlint.probes.exporters import Example, leaves
 
 
 class ProbeFailure(Exception):
-    """A model that cannot be built or fed: why, what would let us, and where."""
+    """A model that cannot be built or fed: why, what would let us, and where, if not at its declaration."""
 
     def __init__(self, reason: str, remedy: str | None = None, location: Location | None = None) -> None:
         super().__init__(reason)
@@ -59,13 +59,11 @@ def build_model(probe: Probe) -> torch.nn.Module:
         return _live[0][0]
     target = load(probe.factory, probe)
     built = isinstance(target, torch.nn.Module)
-    model = target if built else call(target, (), probe.factory, probe, probe.arguments)
+    model = target if built else call(probe.factory, probe, target, **probe.arguments)
     if not isinstance(model, torch.nn.Module):
-        raise ProbeFailure(
-            f"`{probe.factory}` returned {_describe(model)}, not an nn.Module",
-            "name a callable without parameters that returns the model, or the class itself",
-            _definition(target, probe),
-        )
+        remedy = "name a callable without parameters that returns the model, or the class itself"
+        reason = f"`{probe.factory}` returned {_describe(model)}, not an nn.Module"
+        raise ProbeFailure(reason, remedy, _definition(target, probe))
     return model.eval() if probe.eval else model
 
 
@@ -73,35 +71,25 @@ def load(reference: str, probe: Probe) -> Any:
     """What `module:attribute` names. Raises ProbeFailure with the nearest valid spelling."""
     name, colon, path = reference.partition(":")
     if not (colon and name and path):
-        raise ProbeFailure(
-            f"`{reference}` names no attribute", f'write `module:attribute`, such as "{name}:build"', _place(probe)
-        )
+        raise ProbeFailure(f"`{reference}` names no attribute", f'write `module:attribute`, such as "{name}:build"')
     value: Any = _import(name, probe)
     for attribute in path.split("."):
         try:
             value = getattr(value, attribute)
         except AttributeError:
             owner = f"module `{name}`" if isinstance(value, ModuleType) else f"`{getattr(value, '__name__', path)}`"
-            raise ProbeFailure(
-                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(value)), _place(probe)
-            ) from None
+            raise ProbeFailure(f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(value))) from None
     return value
 
 
-def call(
-    function: Any, arguments: tuple[Any, ...], name: str, probe: Probe, keywords: Mapping[str, Any] | None = None
-) -> Any:
+def call(name: str, probe: Probe, function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     """Call user code; what it raises becomes a ProbeFailure at the user's line."""
     if not callable(function):
-        raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
-    keywords = keywords or {}
+        raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called")
     missing = [p.name for p in needed(function)[len(arguments) :] if p.name not in keywords]
     if missing:
-        raise ProbeFailure(
-            f"`{name}` needs arguments: {', '.join(missing)}",
-            "name a function without parameters that passes them",
-            _definition(function, probe),
-        )
+        remedy = "name a function without parameters that passes them"
+        raise ProbeFailure(f"`{name}` needs arguments: {', '.join(missing)}", remedy, _definition(function, probe))
     try:
         return function(*arguments, **factory_arguments.build(keywords))
     except (Exception, SystemExit) as error:
@@ -115,14 +103,14 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         return _live[0][1]
     declared: Any = probe.inputs
     if isinstance(declared, str):
-        declared = call(load(declared, probe), (), declared, probe)
+        declared = call(declared, probe, load(declared, probe))
     elif declared is None:
         declared = _conventional(probe, model)
     names, more = parameters_of(model)
     dynamic, inputs = probe.dynamic, declared
     if isinstance(declared, Mapping) and declared and all(isinstance(v, (str, TensorSpec)) for v in declared.values()):
-        specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
-        _check_names(specs, names, more, _place(probe), "inputs")
+        specs = {str(name): _spec(str(name), value) for name, value in declared.items()}
+        _check_names(specs, names, more, "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
         inputs = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
         named = {n: {axis: dim.name for axis, dim in enumerate(s.dims) if dim.name} for n, s in specs.items()}
@@ -131,13 +119,13 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     by_position = [
         p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY
     ]
-    args, kwargs, parameters = _arrange(inputs, names, more, probe, by_position)
+    args, kwargs, parameters = _arrange(inputs, names, more, by_position)
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
-    counted = checked_axes(dynamic, {**values, **leaves(parameters, args, kwargs)}, names, more, _place(probe))
+    counted = checked_axes(dynamic, {**values, **leaves(parameters, args, kwargs)}, names, more)
     _check_sizes(dynamic, probe)
-    _check_names(probe.ranges, names, more, _place(probe), "ranges")
+    _check_names(probe.ranges, names, more, "ranges")
     return Example(args, kwargs, parameters, counted)
 
 
@@ -152,17 +140,14 @@ def _import(name: str, probe: Probe) -> ModuleType:
     except (Exception, SystemExit) as error:
         absent = error.name if isinstance(error, ModuleNotFoundError) else None
         if absent is not None and f"{name}.".startswith(f"{absent}."):
-            raise ProbeFailure(
-                f"there is no module `{absent}` in {', '.join(probe.search_path) or 'sys.path'}",
-                "write the module as it is imported from the project's root",
-                _place(probe),
-            ) from None
+            remedy = "write the module as it is imported from the project's root"
+            where = ", ".join(probe.search_path) or "sys.path"
+            raise ProbeFailure(f"there is no module `{absent}` in {where}", remedy) from None
         raise _failure(f"module `{name}` cannot be imported", error, probe) from error
 
 
 def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
-    frames = error_frames(error, probe.root)
-    location = frames[0] if frames else _place(probe)
+    location = next(iter(error_frames(error, probe.root)), None)
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         location = Location(relative(error.filename, probe.root), error.lineno)
     text = f"it called sys.exit({error.code!r})" if isinstance(error, SystemExit) else describe(error)
@@ -184,17 +169,13 @@ def remedy_of(error: BaseException) -> str | None:
     return None
 
 
-def _place(probe: Probe) -> Location:
-    return Location(probe.path, probe.line)
-
-
-def _definition(target: Any, probe: Probe) -> Location:
+def _definition(target: Any, probe: Probe) -> Location | None:
     plain = inspect.unwrap(target) if callable(target) else target
     try:
         path, line = inspect.getsourcefile(plain), inspect.getsourcelines(plain)[1]
     except (OSError, TypeError):
-        return _place(probe)
-    return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
+        return None
+    return Location(relative(path, probe.root), line, plain.__qualname__) if path else None
 
 
 def _nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -211,52 +192,37 @@ def _describe(value: Any) -> str:
 
 def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
     """The inputs by the convention that `probe.source` names."""
+    reason = "it has no example inputs"
     if probe.source == "marked":
-        return _marked(probe, model)
-    if probe.source in ("example_input_array", "dummy_inputs"):
+        if (mark := getattr(type(model), EXAMPLE, None)) is not None:
+            return mark
+        module = _import(probe.factory.partition(":")[0], probe)
+        for owner in (model, module, sys.modules.get(type(model).__module__)):
+            if (method := getattr(owner, "onnx_example", None)) is not None:
+                return call("onnx_example", probe, method)
+        reason = "neither the class nor its module has `onnx_example`"
+    elif probe.source in ("example_input_array", "dummy_inputs"):
         try:
             if (value := getattr(model, probe.source, None)) is not None:
                 return value
         except Exception as error:
             raise _failure(f"`{probe.source}` raised", error, probe) from error
-    if probe.source == "default_cfg":
+    elif probe.source == "default_cfg":
         for name in ("default_cfg", "pretrained_cfg"):
             settings = getattr(model, name, None) or {}
             read = settings.get if isinstance(settings, Mapping) else functools.partial(getattr, settings)
             if size := read("input_size", None):
                 return (torch.randn(2, *size),)
-    raise _without_inputs("it has no example inputs", probe, model)
-
-
-def _without_inputs(reason: str, probe: Probe, model: torch.nn.Module) -> ProbeFailure:
     name, *_ = parameters_of(model)[0] or ["x"]
-    return ProbeFailure(reason, f'declare them: inputs = {{ {name} = "float32[batch, 3, 224, 224]" }}', _place(probe))
+    raise ProbeFailure(reason, f'declare them: inputs = {{ {name} = "float32[batch, 3, 224, 224]" }}')
 
 
-def _marked(probe: Probe, model: torch.nn.Module) -> Any:
-    mark = getattr(type(model), EXAMPLE, None)
-    if mark is not None:
-        return mark
-    method = getattr(model, "onnx_example", None)
-    if method is None:
-        modules = (_import(probe.factory.partition(":")[0], probe), sys.modules.get(type(model).__module__))
-        method = next((example for m in modules if (example := getattr(m, "onnx_example", None)) is not None), None)
-    if method is None:
-        raise _without_inputs("neither the class nor its module has `onnx_example`", probe, model)
-    return call(method, (), "onnx_example", probe)
-
-
-def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
-    if isinstance(value, TensorSpec):
-        return value
+def _spec(name: str, value: str | TensorSpec) -> TensorSpec:
     try:
-        return parse_spec(value)
+        return value if isinstance(value, TensorSpec) else parse_spec(value)
     except SpecError as error:
-        raise ProbeFailure(
-            f'the spec "{value}" of `{name}` cannot be read: {error.message}',
-            'a spec looks like "float32[batch, 3, height=224]"',
-            _place(probe),
-        ) from error
+        remedy = 'a spec looks like "float32[batch, 3, height=224]"'
+        raise ProbeFailure(f'the spec "{value}" of `{name}` cannot be read: {error.message}', remedy) from error
 
 
 def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
@@ -275,74 +241,53 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
 
 
 def _arrange(
-    inputs: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
+    inputs: Any, names: list[str], more: bool, by_position: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     """Positional arguments, keyword arguments and their names."""
     if isinstance(inputs, Mapping):
-        _check_names(inputs, names, more, _place(probe), "inputs")
+        _check_names(inputs, names, more, "inputs")
         front = list(itertools.takewhile(lambda name: name in inputs, by_position))  # no gap before them
         rest = {name: value for name, value in inputs.items() if name not in front}
         return tuple(inputs[n] for n in front), rest, (*front, *rest)
     if isinstance(inputs, torch.Tensor):
         inputs = (inputs,)
     if not isinstance(inputs, (tuple, list)):
-        raise ProbeFailure(
-            f"the example inputs are {_describe(inputs)}",
-            "return a tuple of positional arguments, or a dict by parameter name",
-            _place(probe),
-        )
+        remedy = "return a tuple of positional arguments, or a dict by parameter name"
+        raise ProbeFailure(f"the example inputs are {_describe(inputs)}", remedy)
     if len(inputs) > len(by_position) and not more:
-        remedy = "return a dict by parameter name" if len(by_position) < len(names) else None
-        raise ProbeFailure(
-            f"there are {len(inputs)} example inputs, but forward takes {len(by_position)} by position",
-            remedy,
-            _place(probe),
-        )
+        reason = f"there are {len(inputs)} example inputs, but forward takes {len(by_position)} by position"
+        raise ProbeFailure(reason, "return a dict by parameter name" if len(by_position) < len(names) else None)
     extra = [f"input_{k}" for k in range(len(names), len(inputs))]
     return tuple(inputs), {}, (*names[: len(inputs)], *extra)
 
 
-def _check_names(labels: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
+def _check_names(labels: Iterable[str], names: list[str], more: bool, key: str) -> None:
     for name in dict.fromkeys(root(label) for label in labels):
         if name not in names and not more:
-            raise ProbeFailure(
-                f"forward has no parameter `{name}` that {key} names",
-                _nearest(name, names) or f"its parameters are {', '.join(names) or 'none'}",
-                place,
-            )
+            remedy = _nearest(name, names) or f"its parameters are {', '.join(names) or 'none'}"
+            raise ProbeFailure(f"forward has no parameter `{name}` that {key} names", remedy)
 
 
 def checked_axes(
-    dynamic: Mapping[str, Mapping[int, str]],
-    values: Mapping[str, Any],
-    names: list[str],
-    more: bool,
-    place: Location | None = None,
+    dynamic: Mapping[str, Mapping[int, str]], values: Mapping[str, Any], names: list[str], more: bool
 ) -> dict[str, dict[int, str]]:
     """The dynamic axes, counted from the front. Raises ProbeFailure where they do not fit the inputs."""
-    _check_names(dynamic, names, more, place, "dynamic")
+    _check_names(dynamic, names, more, "dynamic")
     seen: dict[str, tuple[str, int, int]] = {}
     for name, axes in dynamic.items():
         value = values.get(name)
         if not isinstance(value, torch.Tensor):
             what = "is not among the example inputs" if name not in values else f"is {_describe(value)}, not a tensor"
-            raise ProbeFailure(f"`{name}`, which dynamic names, {what}", None, place)
+            raise ProbeFailure(f"`{name}`, which dynamic names, {what}")
         for axis, dim in axes.items():
             if not -value.dim() <= axis < value.dim():
-                raise ProbeFailure(
-                    f"`{name}` has {value.dim()} dims: there is no axis {axis} to call `{dim}`", None, place
-                )
+                raise ProbeFailure(f"`{name}` has {value.dim()} dims: there is no axis {axis} to call `{dim}`")
             size = value.shape[axis]
             other, at, before = seen.setdefault(dim, (name, axis, size))
             if before != size:
-                raise ProbeFailure(
-                    f"`{dim}` is {before} on axis {at} of `{other}` and {size} on axis {axis} of `{name}`",
-                    "give the two dims different names, or the example equal sizes",
-                    place,
-                )
-    return {
-        name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
-    }
+                reason = f"`{dim}` is {before} on axis {at} of `{other}` and {size} on axis {axis} of `{name}`"
+                raise ProbeFailure(reason, "give the two dims different names, or the example equal sizes")
+    return {name: {a % values[name].dim(): dim for a, dim in axes.items()} for name, axes in dynamic.items() if axes}
 
 
 def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None:
@@ -350,8 +295,5 @@ def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None
     dims = sorted({dim for axes in dynamic.values() for dim in axes.values()})
     for name in probe.sizes if probe.vary is None else ():
         if name not in dims:
-            raise ProbeFailure(
-                f"sizes names `{name}`, which is no dynamic dim",
-                _nearest(name, dims) or f"the dynamic dims are {', '.join(dims) or 'none'}",
-                _place(probe),
-            )
+            remedy = _nearest(name, dims) or f"the dynamic dims are {', '.join(dims) or 'none'}"
+            raise ProbeFailure(f"sizes names `{name}`, which is no dynamic dim", remedy)

@@ -1,6 +1,6 @@
 """Arguments of a factory as configuration holds them; a table with `_target_` stands for an object to build."""
 
-import importlib
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,11 +20,7 @@ def _value(value: Any) -> Any:
     inner = build({k: v for k, v in value.items() if k != TARGET})
     if TARGET not in value:
         return inner
-    module, _, path = str(value[TARGET]).partition(":")
-    target: Any = importlib.import_module(module)
-    for attribute in path.split("."):
-        target = getattr(target, attribute)
-    return target(**inner)
+    return pkgutil.resolve_name(value[TARGET])(**inner)
 
 
 def spell(arguments: Mapping[str, Any]) -> str:

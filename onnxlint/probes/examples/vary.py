@@ -209,7 +209,7 @@ def _from_user(probe: Probe, example: Example) -> Maker:
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
-        returned = call(function, (dict(sizes), seed, mode), name, probe)
+        returned = call(name, probe, function, dict(sizes), seed, mode)
         if isinstance(returned, Mapping):
             front = [name for name in example.parameters[: len(example.args)] if name in returned]
             return tuple(returned[n] for n in front), {n: v for n, v in returned.items() if n not in front}
