@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch.utils import _pytree as pytree
@@ -32,21 +32,9 @@ SCOUTS: tuple[tuple[Mode, int], ...] = (("huge", 12), ("constant", 13))
 _MASK_MODES = tuple(mode for mode, _ in MASKS)
 LAYOUTS = ("strided", "expanded")
 _FURTHER = 100  # the first seed of those that are asked of the user's own `vary` beyond the usual ones
-Changed = TypeVar("Changed", bound="Change")
+Changed = TypeVar("Changed", bound=Any)  # a Variation, or its run
 Made = tuple[tuple[Any, ...], dict[str, Any]]
 _SEEDS = 1000  # variations draw from seeds that no example uses
-
-
-class Change(Protocol):
-    """What has other values than the example, or other sizes."""
-
-    @property
-    def kind(self) -> str:
-        """`values` or `sizes`."""
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """The size of every dynamic dim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +166,12 @@ def size_changes(
     small = {n: size if declared.get(n) or size < _LONG else max(size // _FEW, 2) for n, size in sizes.items()}
     if small != sizes:
         yield "small-sizes", small
-    equal = _equal(sizes, declared)
-    if equal and len(set(together.values())) == len(together):
-        yield "equal-sizes", equal
-
-
-def _equal(sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]) -> dict[str, int] | None:
-    """Two dims of similar sizes made equal: code that distinguishes them by size alone confuses them."""
+    # Two dims of similar sizes made equal: code that distinguishes them by size alone confuses them.
     free = sorted((dim for dim in sizes if not declared.get(dim)), key=lambda dim: sizes[dim])
     pairs = ((n, other) for n, other in itertools.pairwise(free) if sizes[n] < sizes[other] <= 4 * sizes[n])
-    return next(({**sizes, one: sizes[other]} for one, other in pairs), None)
+    equal = next(({**sizes, one: sizes[other]} for one, other in pairs), None)
+    if equal and len(set(together.values())) == len(together):
+        yield "equal-sizes", equal
 
 
 def usual_sizes(size: int) -> tuple[int, ...]:
@@ -199,7 +183,41 @@ Maker = Callable[[Mapping[str, int], int, Mode], Made]
 
 
 def _maker(probe: Probe, model: torch.nn.Module, example: Example) -> Maker:
-    return _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
+    """The user's `vary`, else the example itself varied: same structure and dtypes, each tensor within its domain."""
+    if probe.vary is not None:
+        return _from_user(probe, example)
+    labels = example.leaves()
+    limits = {label: integer_range(word(label), model)[1] for label in labels}
+    shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
+    full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
+
+    def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
+        seed_everything(_SEEDS + seed)
+        now = {}
+        for label, shape in shapes.items():
+            axes = example.dynamic.get(label, {})
+            now[label] = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(shape))
+        made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
+
+        def vary(label: str, value: Any) -> Any:
+            if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+                return value
+            if mode in _MASK_MODES and not is_mask(value, limits[label]):
+                return value
+            key = (id(value), now[label])  # one tensor passed twice stays one tensor
+            if key not in made:
+                bounds = probe.ranges.get(label, probe.ranges.get(root(label)))
+                sample = sampler(value.cpu(), limits[label], bounds)
+                if bounds is None and label in full:
+                    sample = length_sampler(
+                        value.cpu(), int(full[label] * (measured(label, str(value.dtype), now) or 1))
+                    )
+                made[key] = sample(now[label], mode).to(value.device)
+            return made[key]
+
+        return example.mapped(vary)
+
+    return make
 
 
 def _from_user(probe: Probe, example: Example) -> Maker:
@@ -225,51 +243,11 @@ def _from_user(probe: Probe, example: Example) -> Maker:
     return make
 
 
-def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str, tuple[float, float]]) -> Maker:
-    """Vary the example itself: same structure and dtypes, each tensor within the domain its values suggest."""
-    labels = example.leaves()
-    limits = {label: integer_range(word(label), model)[1] for label in labels}
-    shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
-    full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
-    flat, spec = pytree.tree_flatten((example.args, dict(example.kwargs)))
-
-    def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
-        seed_everything(_SEEDS + seed)
-        now = {}
-        for label, shape in shapes.items():
-            axes = example.dynamic.get(label, {})
-            now[label] = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(shape))
-        made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
-
-        def vary(label: str, value: Any) -> Any:
-            if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
-                return value
-            if mode in _MASK_MODES and not is_mask(value, limits[label]):
-                return value
-            key = (id(value), now[label])  # one tensor passed twice stays one tensor
-            if key not in made:
-                bounds = ranges.get(label, ranges.get(root(label)))
-                sample = sampler(value.cpu(), limits[label], bounds)
-                if bounds is None and label in full:
-                    sample = length_sampler(value.cpu(), int(full[label] * (measured(label, _dtype(value), now) or 1)))
-                made[key] = sample(now[label], mode).to(value.device)
-            return made[key]
-
-        args, kwargs = pytree.tree_unflatten(list(map(vary, example.leaf_names(), flat)), spec)
-        return args, kwargs
-
-    return make
-
-
-def _dtype(value: torch.Tensor) -> str:
-    return str(value.dtype).removeprefix("torch.")
-
-
 def _share(label: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> Fraction | None:
     """Which part of an axis the lengths of rows go up to: all of it, or what a stride leaves. None: they are none."""
     if not value.numel():
         return None
-    longest, most = measured(label, _dtype(value), shapes), int(value.max())
+    longest, most = measured(label, str(value.dtype), shapes), int(value.max())
     if not longest or not 0 < most <= longest or int(value.min()) < 0:
         return None
     return Fraction(most, longest) if 2 * most <= longest else Fraction(1)

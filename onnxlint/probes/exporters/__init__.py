@@ -43,8 +43,9 @@ class Example:
         return replace(self, args=args, kwargs=kwargs)
 
     def named(self) -> list[tuple[str, Any]]:
-        """Every argument with the name of its parameter."""
-        return named(self.parameters, self.args, self.kwargs)
+        """Every argument with the name of its parameter, positional ones first."""
+        names = [self.parameters[i] if i < len(self.parameters) else f"arg{i}" for i in range(len(self.args))]
+        return [*zip(names, self.args, strict=True), *self.kwargs.items()]
 
     def leaves(self) -> dict[str, Any]:
         """Every leaf of the arguments, see `leaves`."""
@@ -164,20 +165,14 @@ def line_of(item: Refusal | Any) -> tuple[str, int]:
     return (item.frames[0].path, item.frames[0].line) if item.frames else ("", 0)
 
 
-def leaves(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def leaves(parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves of the arguments by name: `x`, `batch.user`, `states.0`. None and containers are no leaves."""
     result: dict[str, Any] = {}
-    for name, value in named(parameters, args, kwargs):
+    for name, value in Example(args, kwargs, parameters).named():
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             if leaf is not None:
                 result[".".join([name, *(_step(key) for key in path)])] = leaf
     return result
-
-
-def named(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Every argument with the name of its parameter, positional ones first."""
-    names = [parameters[i] if i < len(parameters) else f"arg{i}" for i in range(len(args))]
-    return [*zip(names, args, strict=True), *kwargs.items()]
 
 
 def _step(key: Any) -> str:

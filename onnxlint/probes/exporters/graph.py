@@ -125,15 +125,14 @@ def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, i
 
 
 def _topology(a: Sequence[Node], b: Sequence[Node], one: range, other: range) -> Difference:
-    left, right = _frames_of(a, one), _frames_of(b, other)
-    detail = f"{_operators([a[k] for k in one])} against {_operators([b[k] for k in other])}"
+    def frames(nodes: Sequence[Node], stretch: range) -> tuple[Location, ...]:
+        """Of the first located node in a stretch, else of the last one before it."""
+        candidates = (*stretch, *reversed(range(stretch.start)))
+        return next((nodes[k].frames for k in candidates if nodes[k].frames), ())
+
+    left, right = frames(a, one), frames(b, other)
+    detail = f"{_operators(a[one.start : one.stop])} against {_operators(b[other.start : other.stop])}"
     return Difference("topology", left[0] if left else None, detail, left if one else right)
-
-
-def _frames_of(nodes: Sequence[Node], stretch: range) -> tuple[Location, ...]:
-    """Of the first located node in a stretch, else of the last one before it."""
-    candidates = (*stretch, *reversed(range(stretch.start)))
-    return next((nodes[k].frames for k in candidates if nodes[k].frames), ())
 
 
 def _operators(nodes: Sequence[Node]) -> str:
@@ -162,26 +161,20 @@ def _same_source(mine: Input, its: Input, same: dict[int, int]) -> bool:
     return (same.get(mine.producer, mine.producer), mine.output) == (its.producer, its.output)
 
 
-def array_text(value: Any) -> str:
-    """An array as what is compared and shown: type, shape, and its elements or, of a large one, their digest."""
-    array = numpy.asarray(value)
-    shape = "×".join(map(str, array.shape)) or "scalar"
-    if array.size <= _BY_VALUE:
-        return f"{array.dtype} {shape} {array.tolist()}"
-    data = numpy.ascontiguousarray(array).tobytes() if array.dtype != object else repr(array.tolist()).encode()
-    return f"{array.dtype} {shape} sha1 {hashlib.sha1(data).hexdigest()[:12]}"
-
-
 def tensor_text(tensor: Any) -> str:
-    """The same of a tensor; of one whose elements numpy has no type for, by what float32 makes of them."""
+    """A tensor as what is compared and shown: type, shape, and its elements or, of a large one, their digest."""
     kind = str(tensor.dtype).removeprefix("torch.")
     if tensor.is_sparse or tensor.is_quantized or tensor.is_nested:
         return kind
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     try:
-        return array_text(plain.numpy())
-    except TypeError:
-        return array_text(plain.float().numpy()).replace("float32", kind, 1)
+        array = plain.numpy()
+    except TypeError:  # numpy has no such type
+        array = plain.float().numpy()
+    shape = "×".join(map(str, array.shape)) or "scalar"
+    if array.size <= _BY_VALUE:
+        return f"{kind} {shape} {array.tolist()}"
+    return f"{kind} {shape} sha1 {hashlib.sha1(numpy.ascontiguousarray(array).tobytes()).hexdigest()[:12]}"
 
 
 def canonical_jit(graph: Any, root: str | None = None) -> tuple[Node, ...]:
