@@ -161,7 +161,7 @@ class Log:
         self.failures: list[Exception] = []
         self.decomposed: Any = None
         self.capture: Capture | None = None
-        self.lowerings = Lowerings()
+        self.untranslated_nodes: list[tuple[torch.fx.Node, Exception]] = []
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -202,7 +202,7 @@ class Log:
             mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
             mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
             _located(),
-            self.lowerings.listening(),
+            _lowerings(self.untranslated_nodes),
         ):
             yield
 
@@ -267,7 +267,7 @@ class Log:
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""
-        failed = [(node, error) for node, error in self.lowerings.failed if not isinstance(error, DispatchError)]
+        failed = [(node, error) for node, error in self.untranslated_nodes if not isinstance(error, DispatchError)]
         said = {node: f"cannot be translated to ONNX: {first_line(_root(error))}" for node, error in failed}
         return [refusal for refusal in self._at_lines(said) if refusal.frames]
 
@@ -294,14 +294,13 @@ def is_operator(node: torch.fx.Node) -> bool:
 @contextlib.contextmanager
 def _located() -> Iterator[None]:
     """Let the nodes of a capture know the lines of helpers too; torch.export keeps those of `forward` alone."""
-    with mock.patch.object(TracerBase, "_filter_traceback_frames", _from_forward_on):
+
+    def from_forward_on(_: TracerBase, stack: traceback.StackSummary) -> traceback.StackSummary:
+        frames = itertools.dropwhile(lambda frame: frame.name != "forward", stack)
+        return traceback.StackSummary.from_list([f for f in frames if f.filename not in uninteresting_files()])
+
+    with mock.patch.object(TracerBase, "_filter_traceback_frames", from_forward_on):
         yield
-
-
-def _from_forward_on(_: TracerBase, stack: traceback.StackSummary) -> traceback.StackSummary:
-    """The frames to keep of where a node was made."""
-    frames = list(itertools.dropwhile(lambda frame: frame.name != "forward", stack))
-    return traceback.StackSummary.from_list([f for f in frames if f.filename not in uninteresting_files()])
 
 
 def _root(error: BaseException) -> BaseException:
@@ -323,46 +322,40 @@ def _worked_on(error: BaseException, root: str) -> Frames:
     return next(filter(None, (python_frames(stack, root) for stack in reversed(stacks))), ())
 
 
-class Lowerings:
-    """Notes the nodes whose translation raised, and what it raised, without those that only a stub led to."""
+@contextlib.contextmanager
+def _lowerings(failed: list[tuple[torch.fx.Node, Exception]]) -> Iterator[None]:
+    """Note the nodes whose translation raises, and what, but for what a stub led to; the export still fails at them."""
+    lower = _core._handle_call_function_node_with_lowering
+    translate = _core._translate_fx_graph
+    stubs: set[torch.fx.Node] = set()
+    depth = 0
 
-    def __init__(self) -> None:
-        self.failed: list[tuple[torch.fx.Node, Exception]] = []
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
-        """Patch the translation for as long as the export takes; it still fails where a node does."""
-        lower = _core._handle_call_function_node_with_lowering
-        translate = _core._translate_fx_graph
-        stubs: set[torch.fx.Node] = set()
-        depth = 0
-
-        def lowered(model: Any, node: torch.fx.Node, values: Any, *, graph_like: Any, **more: Any) -> None:
+    def lowered(model: Any, node: torch.fx.Node, values: Any, *, graph_like: Any, **more: Any) -> None:
+        try:
+            lower(model, node, values, graph_like=graph_like, **more)
+        except Exception as error:  # noqa: BLE001 - whatever a translation raises is what we look for
+            if stubs.isdisjoint(node.all_input_nodes):
+                failed.append((node, error))
             try:
-                lower(model, node, values, graph_like=graph_like, **more)
-            except Exception as error:  # noqa: BLE001 - whatever a translation raises is what we look for
-                if stubs.isdisjoint(node.all_input_nodes):
-                    self.failed.append((node, error))
-                try:
-                    _core._handle_call_function_node(graph_like, node, values)
-                except Exception:  # noqa: BLE001 - what cannot even be stood in for ends the export, as it would have
-                    raise error from error.__cause__
-                stubs.add(node)
+                _core._handle_call_function_node(graph_like, node, values)
+            except Exception:  # noqa: BLE001 - what cannot even be stood in for ends the export, as it would have
+                raise error from error.__cause__
+            stubs.add(node)
 
-        def translated(*args: Any, **kwargs: Any) -> Any:
-            nonlocal depth
-            depth += 1
-            try:
-                values = translate(*args, **kwargs)
-            finally:
-                depth -= 1
-            if self.failed and not depth:
-                node, error = self.failed[0]
-                raise ConversionError(f"Error when translating node {node.format_node()}.") from error
-            return values
+    def translated(*args: Any, **kwargs: Any) -> Any:
+        nonlocal depth
+        depth += 1
+        try:
+            values = translate(*args, **kwargs)
+        finally:
+            depth -= 1
+        if failed and not depth:
+            node, error = failed[0]
+            raise ConversionError(f"Error when translating node {node.format_node()}.") from error
+        return values
 
-        with (
-            mock.patch.object(_core, "_handle_call_function_node_with_lowering", lowered),
-            mock.patch.object(_core, "_translate_fx_graph", translated),
-        ):
-            yield
+    with (
+        mock.patch.object(_core, "_handle_call_function_node_with_lowering", lowered),
+        mock.patch.object(_core, "_translate_fx_graph", translated),
+    ):
+        yield

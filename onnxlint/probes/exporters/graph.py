@@ -144,21 +144,14 @@ def _operators(nodes: Sequence[Node]) -> str:
 def _node_differences(x: Node, y: Node, same: dict[int, int]) -> Iterator[Difference]:
     for (name, one), (_, other) in zip(x.attributes, y.attributes, strict=True):
         if one != other:
-            detail = f"{name} of {x.operator}: {one} against {other}"
-            yield Difference("attribute", x.location, detail, x.frames)
+            yield Difference("attribute", x.location, f"{name} of {x.operator}: {one} against {other}", x.frames)
     for k, (mine, its) in enumerate(zip(x.inputs, y.inputs, strict=True)):
+        source = -1 if mine.producer < 0 else same.get(mine.producer)  # None: it differs itself, and is reported
         if mine.kind == "constant" and mine.text != its.text:
             detail = f"input {k} of {x.operator}: {mine.text} against {its.text}"
             yield Difference("constant", x.location, detail, x.frames)
-        elif mine.kind == "value" and not _same_source(mine, its, same):
-            detail = f"input {k} of {x.operator} comes from elsewhere"
-            yield Difference("topology", x.location, detail, x.frames)
-
-
-def _same_source(mine: Input, its: Input, same: dict[int, int]) -> bool:
-    if mine.producer >= 0 and mine.producer not in same:
-        return True  # the producer itself differs, and is reported
-    return (same.get(mine.producer, mine.producer), mine.output) == (its.producer, its.output)
+        elif mine.kind == "value" and source is not None and (source, mine.output) != (its.producer, its.output):
+            yield Difference("topology", x.location, f"input {k} of {x.operator} comes from elsewhere", x.frames)
 
 
 def tensor_text(tensor: Any) -> str:

@@ -87,11 +87,9 @@ def _ending(until: float) -> Iterator[None]:
         if time.process_time() > until:
             raise TooLong(f"no time is left for {type(module).__name__}")
 
-    handle = torch.nn.modules.module.register_module_forward_pre_hook(look)
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(torch.nn.modules.module.register_module_forward_pre_hook(look).remove)
         yield
-    finally:
-        handle.remove()
 
 
 class _Carrier:
@@ -123,7 +121,8 @@ class _Carrier:
             mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", needed),
             mock.patch.object(torch.SymInt, "__int__", number),
             # Comparing fake with real results, which no export does, would decide sizes that only the data tells.
-            mock.patch.object(fake_utils, "_check_fake_real_tensors", _no_comparison),
+            # A mock would keep the tensors alive, and the capture would take them for constants.
+            mock.patch.object(fake_utils, "_check_fake_real_tensors", lambda *_, **__: None),  # noqa: PT008
             mock.patch.multiple(torch.Tensor, **reads),
         ):
             yield
@@ -140,10 +139,6 @@ class _Carrier:
                 return original(real.detach(), *args, **kwargs)
 
         return read
-
-
-def _no_comparison(*_: Any, **__: Any) -> None:
-    """Not a mock: that would keep the tensors alive, and the capture would take them for constants."""
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor | None:

@@ -1,7 +1,8 @@
-"""The TorchScript exporter (`dynamo=False`): one export with everything it says, and bare traces to compare with."""
+"""The TorchScript exporter (`dynamo=False`): one export, why it refused, by line, and bare traces to compare with."""
 
 import contextlib
 import io
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -14,15 +15,18 @@ import torch
 from torch.onnx._internal.torchscript_exporter import jit_utils
 from torch.onnx._internal.torchscript_exporter import utils as internals
 from torch.onnx._internal.torchscript_exporter.registration import registry
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from onnxlint.base.records import text_of
 from onnxlint.probes import exporters
 from onnxlint.probes.common.userspace import error_frames, torchscript_frames, user_frames
-from onnxlint.probes.exporters import Conversion, Example, Export, Frames, Refusal, first_line, torchscript_refusals
+from onnxlint.probes.exporters import Conversion, Example, Export, Frames, Refusal, first_line
 from onnxlint.probes.exporters.graph import jit_frames, jit_nodes
 
 _STUB = "onnxlint::Refused"
+_NONE_FITS = re.compile(r"We don't have an op for aten::(\w+) but it isn't a special case\.\s+Argument types: ([^\n]*)")
+_COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
 _METHODS = {f"__{kind}__": kind for kind in ("bool", "int", "float", "index", "len", "iter")}
 _METHODS |= {"__contains__": "in", "item": "item", "tolist": "tolist", "numpy": "numpy", "__array__": "numpy"}
@@ -37,7 +41,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
     began = time.perf_counter()
     graphs: list[Any] = []
     try:
-        with located_nodes(), conversions(result.conversions, root), torchscript_refusals.lowered(graphs):
+        with located_nodes(), conversions(result.conversions, root), _kept_graph(graphs):
             run()
         result.seconds = time.perf_counter() - began
         result.path, result.inputs = path, {name: name for name in inputs}
@@ -48,8 +52,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             places = _unsupported(model, packed(example), opset, root)
         else:
-            places = torchscript_refusals.overload(error, run, root)
-            places = places or torchscript_refusals.unwritable(error, graphs, root)
+            places = _overload(error, run, root) or _unwritable(error, graphs, root)
         result.refusals = places or [refusal]
     return result
 
@@ -86,18 +89,17 @@ class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
     def tensors(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Of all arguments those that are left, each number as the exporter hands it to the model."""
         left = tuple(value for place, value in enumerate(arguments) if place not in self._fixed)
-        return tuple(tree_map_only((bool, int, float), _as_tensor, left))
+
+        def as_tensor(number: float) -> torch.Tensor:  # as torch's `_jit_flatten` does: a float has 64 bits
+            return torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
+
+        return tuple(tree_map_only((bool, int, float), as_tensor, left))
 
     def forward(self, *tensors: Any) -> Any:
         """Call the model with both."""
         rest = iter(tensors)
         every = range(len(tensors) + len(self._fixed))
         return self.model(*(self._fixed[k] if k in self._fixed else next(rest) for k in every))
-
-
-def _as_tensor(number: float) -> torch.Tensor:
-    """What torch's `_jit_flatten` makes of a Python number: of a float one of 64 bits."""
-    return torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
 
 
 def packed(example: Example) -> tuple[Any, ...]:
@@ -249,3 +251,75 @@ def _stub(context: Any, node: Any, inputs: Any) -> Any:
             original.setType(kind)
         value.setType(kind)
     return made
+
+
+class _Calls(TorchFunctionMode):  # type: ignore[misc]
+    """Notes the lines that call an operator with arguments of these kinds."""
+
+    def __init__(self, name: str, kinds: list[str], root: str) -> None:
+        super().__init__()
+        self._name = name
+        self._kinds = kinds
+        self._root = root
+        self.refusals: list[Refusal] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if _plain(getattr(func, "__name__", "")) == self._name and self._fits(args):
+            operands = " and ".join(f"a {kind}" for kind in self._kinds)
+            message = f"TorchScript has no `{self._name.strip('_')}` of {operands}"
+            self.refusals.append(Refusal(message, user_frames(root=self._root)))
+        return func(*args, **(kwargs or {}))
+
+    def _fits(self, args: tuple[Any, ...]) -> bool:
+        """Whether the arguments are of these kinds, in whichever order: `True | t` is traced as `t | True`."""
+        passed = args[: len(self._kinds)]
+        kinds = sorted("Tensor" if isinstance(value, torch.Tensor) else type(value).__name__ for value in passed)
+        return kinds == sorted(self._kinds[: len(kinds)])
+
+
+def _overload(error: Exception, again: Callable[[], None], root: str) -> list[Refusal]:
+    """The calls with operands that TorchScript has no overload for, if the error is about one; `again` exports anew."""
+    match = _NONE_FITS.search(text_of(error))
+    if match is None:
+        return []
+    kinds = [kind.strip() for kind in match.group(2).split(",") if kind.strip()]
+    with _Calls(_plain(match.group(1)), kinds, root) as calls, contextlib.suppress(Exception):  # the error, once more
+        again()
+    return exporters.first_of_each((refusal for refusal in calls.refusals if refusal.frames), key=exporters.line_of)
+
+
+def _plain(name: str) -> str:
+    """The name of an operator without what says that its sides are exchanged, or that it writes in place."""
+    match = re.fullmatch(r"__[ri]?(or|and|xor|lshift|rshift)__", name)
+    return f"__{match.group(1)}__" if match else name
+
+
+@contextlib.contextmanager
+def _kept_graph(graphs: list[Any]) -> Iterator[None]:
+    """Keep the graph that the exporter is about to write."""
+    to_graph = internals._model_to_graph
+
+    def kept(*args: Any, **kwargs: Any) -> Any:
+        made = to_graph(*args, **kwargs)
+        graphs[:] = made[:1]
+        return made
+
+    with mock.patch.object(internals, "_model_to_graph", kept):
+        yield
+
+
+def _unwritable(error: Exception, graphs: list[Any], root: str) -> list[Refusal]:
+    """The places of complex values, if the error is about one; a lowering may take bfloat16 for a complex type."""
+    if "is an unexpected tensor scalar type" not in text_of(error):  # ScalarType ComplexDouble …
+        return []
+    message = f"the TorchScript exporter writes a complex number here, which ONNX has no type for: {error}"
+    frames = [jit_frames(node, root) for graph in graphs for node in filter(_complex, jit_nodes(graph))]
+    return exporters.first_of_each((Refusal(message, at) for at in frames if at), key=lambda r: r.frames[:1])
+
+
+def _complex(node: Any) -> bool:
+    """Whether a node holds a complex constant, or takes or makes a complex value."""
+    constants = [node.t(name) for name in node.attributeNames() if node.kindOf(name) == "t"]
+    kinds = [value.type() for value in (*node.inputs(), *node.outputs())]
+    tensors = [kind.dtype() for kind in kinds if isinstance(kind, torch._C.TensorType)]
+    return any(dtype in _COMPLEX for dtype in (*tensors, *(tensor.dtype for tensor in constants)))

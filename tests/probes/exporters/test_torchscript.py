@@ -1,6 +1,9 @@
-"""A default of None is no reason to leave a model untraced: what was frozen in it is still found, and who is wrong."""
+"""Models with defaults of None are traced, and the line is named whose call TorchScript has no operator for."""
 
 from __future__ import annotations
+
+import inspect
+from pathlib import Path
 
 import pytest
 import torch
@@ -51,3 +54,49 @@ def test_the_traced_graph_is_asked_and_a_size_is_no_missing_kernel() -> None:
     assert "ONX706" not in text
     assert "fails on other sizes" in text
     assert "PyTorch, traced graph | ONNX Runtime" in text
+
+
+FOLDER = Path(__file__).parent
+
+
+class Joined(torch.nn.Module):
+    """Joins a mask with a flag of its own; the other lines are fine."""
+
+    def __init__(self, joined: str) -> None:
+        super().__init__()
+        self.joined = joined
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = (x > 0) | (x < -1)
+        if self.joined == "or":
+            mask = mask | True
+        elif self.joined == "turned":
+            mask = False | mask
+        elif self.joined == "and":
+            mask = mask & True
+        elif self.joined == "size":
+            mask = mask & ((x.shape[0] > 2) | (x.dim() > 9))
+        return x * mask
+
+
+@pytest.mark.parametrize(
+    ("joined", "line"),
+    [
+        ("or", "mask = mask | True"),
+        ("turned", "mask = False | mask"),
+        ("and", "mask = mask & True"),
+        ("size", "mask = mask & ((x.shape[0] > 2) | (x.dim() > 9))"),
+    ],
+)
+def test_the_line_with_the_flag_is_named(joined: str, line: str, tmp_path: Path) -> None:
+    done = torchscript.export(Joined(joined), Example((torch.randn(3, 4),), {}, ("x",)), 20, tmp_path, str(FOLDER))
+    assert done.path is None
+    (refusal,) = done.refusals
+    lines, first = inspect.getsourcelines(Joined.forward)
+    assert refusal.frames[0].line == first + [text.strip() for text in lines].index(line)
+    assert "a Tensor and a bool" in refusal.message
+
+
+def test_two_tensors_are_exported(tmp_path: Path) -> None:
+    done = torchscript.export(Joined("no"), Example((torch.randn(3, 4),), {}, ("x",)), 20, tmp_path, str(FOLDER))
+    assert done.path is not None
