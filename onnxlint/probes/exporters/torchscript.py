@@ -14,7 +14,6 @@ from unittest import mock
 import torch
 from torch.onnx._internal.torchscript_exporter import jit_utils
 from torch.onnx._internal.torchscript_exporter import utils as internals
-from torch.onnx._internal.torchscript_exporter.registration import registry
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
@@ -49,11 +48,8 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
         result.seconds = time.perf_counter() - began
         refusal = _explained(error, model, root)
         result.error = refusal.message
-        if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
-            places = _unsupported(model, packed(example), opset, root)
-        else:
-            places = _overload(error, run, root) or _unwritable(error, graphs, root)
-        result.refusals = places or [refusal]
+        if not isinstance(error, torch.onnx.errors.UnsupportedOperatorError):  # else see `refused_operators`
+            result.refusals = _overload(error, run, root) or _unwritable(error, graphs, root) or [refusal]
     return result
 
 
@@ -195,21 +191,6 @@ def _explained(error: Exception, model: torch.nn.Module, root: str) -> Refusal:
     if keywords and isinstance(error, TypeError) and "positional argument" in text:
         message += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
     return Refusal(message, error_frames(error, root) or torchscript_frames(text, root))
-
-
-def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root: str) -> list[Refusal]:
-    """Every operator of the model that the exporter cannot lower, at each of its lines."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            graph, names = internals.unconvertible_ops(model, args, opset_version=opset)
-        except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
-            return []
-    # The exporter looks up `add` for `add_`, and `__and_` for `__and__`.
-    refused = {name for name in names if not registry.is_registered_op(name.removesuffix("_"), opset)}
-    nodes = [(node.kind(), torchscript_frames(node.sourceRange(), root)) for node in jit_nodes(graph)]
-    refusals = [Refusal(f"`{kind}` cannot be exported at opset {opset}", at) for kind, at in nodes if kind in refused]
-    return exporters.first_of_each(refusals, key=lambda r: (r.message, r.frames[:1]))
 
 
 def refused_operators(model: torch.nn.Module, example: Example, opset: int, root: str) -> list[Refusal] | None:
