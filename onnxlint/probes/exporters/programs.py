@@ -1,28 +1,16 @@
 """Exported programs, as what `torch.export.export` returned is handed to `torch.onnx.export`: name, inputs, dims."""
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import sympy
 import torch
-import torch.fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from onnxlint.probes.exporters import Example
 
 PROGRAM = "program"  # the option of an example under which the dynamo exporter finds the program to translate
-
-
-def is_program(value: Any) -> bool:
-    """Whether a value is what `torch.export.export` returns."""
-    return isinstance(value, ExportedProgram)
-
-
-def is_generated(model: Any) -> bool:
-    """Whether a model was made of a graph, so that its class says nothing."""
-    return isinstance(model, torch.fx.GraphModule)
 
 
 def class_of(program: ExportedProgram) -> tuple[str, str] | None:
@@ -35,17 +23,14 @@ def class_of(program: ExportedProgram) -> tuple[str, str] | None:
     return None
 
 
-def inputs_of(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The example that the program holds; None where it was saved without."""
-    example = program.example_inputs
-    return None if example is None else (tuple(example[0]), dict(example[1]))
-
-
 def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[int, str]], dict[str, tuple[int, int]]]:
     """The dynamic axes of the inputs by leaf, but for those computed from others, and the limits of each dim."""
     dynamic: dict[str, dict[int, str]] = {}
     tied: set[str] = set()
-    for leaf, value in zip(example.leaf_names(), _values(program), strict=False):
+    placeholders = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    inputs = (spec.arg for spec in program.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT)
+    for leaf, argument in zip(example.leaf_names(), inputs, strict=False):
+        value = placeholders.get(getattr(argument, "name", ""))
         for axis, size in enumerate(value.shape if leaf and isinstance(value, torch.Tensor) else ()):
             if isinstance(size, torch.SymInt):
                 if size.node.expr.is_symbol:
@@ -55,13 +40,6 @@ def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[
     limits = {str(s): (_bound(bounds.lower), _bound(bounds.upper)) for s, bounds in program.range_constraints.items()}
     loose = {leaf: {axis: dim for axis, dim in axes.items() if dim not in tied} for leaf, axes in dynamic.items()}
     return {leaf: axes for leaf, axes in loose.items() if axes}, limits
-
-
-def _values(program: ExportedProgram) -> Iterator[Any]:
-    placeholders = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
-    for spec in program.graph_signature.input_specs:
-        if spec.kind is InputKind.USER_INPUT:
-            yield placeholders.get(getattr(spec.arg, "name", ""))
 
 
 def _bound(value: Any) -> int:

@@ -84,7 +84,7 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
     warm.without_monitor()
     root = root or os.getcwd()
     at = next(iter(user_frames(frame, root)), Location("", 0))
-    if programs.is_program(call.model):
+    if isinstance(call.model, torch.export.ExportedProgram):
         call = _unpacked(call)
     model = call.model
     files = {os.path.abspath(path): None for path in (program_files() if call.everything else _sources(model))}
@@ -104,7 +104,7 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
 def _unpacked(call: Call) -> Call:
     """The call with a program of which the model is not known: what the program computes stands in for it."""
     program = call.model
-    args, kwargs = programs.inputs_of(program) or (call.args, dict(call.kwargs))
+    args, kwargs = program.example_inputs or (call.args, dict(call.kwargs))
     exporters = tuple(name for name in call.exporters if name == "dynamo") or call.exporters
     return replace(
         call, model=program.module(), args=args, kwargs=kwargs, program=program, onnx=False, exporters=exporters
@@ -113,7 +113,7 @@ def _unpacked(call: Call) -> Call:
 
 def _name(call: Call) -> str:
     made_of = programs.class_of(call.program) if call.program is not None else None
-    if made_of is None and call.program is not None and programs.is_generated(call.model):
+    if made_of is None and call.program is not None and isinstance(call.model, torch.fx.GraphModule):
         return "exported program"
     if isinstance(call.model, torch.jit.ScriptModule):
         return f"torch.jit:{call.model.original_name}"
