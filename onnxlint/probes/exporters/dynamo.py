@@ -1,7 +1,6 @@
 """The dynamo exporter (`dynamo=True`): one export, with every guard it made and every reason why it refused."""
 
 import contextlib
-import inspect
 import io
 import itertools
 import logging
@@ -22,7 +21,6 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv, uninteresting_files
 from torch.fx.proxy import TracerBase
 from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
 from torch.onnx._internal.exporter._errors import ConversionError, DispatchError
-from torch.utils import _pytree as pytree
 
 from onnxlint.probes import exporters
 from onnxlint.probes.common.userspace import error_frames, python_frames, user_frames
@@ -31,8 +29,7 @@ from onnxlint.probes.exporters.graph import STACK_KEY
 
 _SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
 _STEP = re.compile(r"\['?(?P<index>[^'\]]+)'?\]|\.(?P<attribute>\w+)")
-_TRANSLATED = re.compile(r"Error when translating node %(?P<node>\w+)")
-_STATIC = re.compile(r"inferred a static shape of \d+ for dimension (?P<where>inputs\S*?\.shape\[\d+\])")
+_STATIC = re.compile(r"inferred a static shape of \d+ for dimension inputs\S*?\.shape\[\d+\]")
 
 
 def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, root: str) -> Export:
@@ -81,60 +78,26 @@ def call_form(example: Example) -> Example:
     return example
 
 
-def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] | None:
+def dynamic_shapes(model: torch.nn.Module, example: Example) -> Any:
     """What torch.onnx.export wants: for every argument a tree like it, with `Dim.DYNAMIC` for each dynamic axis."""
-    dynamic = example.dynamic
-    if not dynamic:
-        return None
-    arguments = dict(example.named())
-    trees = {name: _tree(name, value, dynamic) for name, value in arguments.items()}
-    spelt = exporters.signature(model)
-    bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else arguments
-
-    def shape(name: str, value: Any) -> Any:
-        kind = spelt.parameters[name].kind if spelt else None
-        if kind is inspect.Parameter.VAR_POSITIONAL:
-            return tuple(trees[key] for key in example.parameters[len(example.args) - len(value) :][: len(value)])
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            return {key: trees[key] for key in value}
-        return trees[name] if name in trees else _tree(name, value, dynamic)
-
-    return {name: shape(name, value) for name, value in bound.items()}
-
-
-def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> Any:
-    flat, spec = pytree.tree_flatten(value)
-    names = Example((value,), {}, (name,)).leaf_names()
-    axes = [
-        exporters.axes_of(label, dynamic) if isinstance(leaf, torch.Tensor) else {}
-        for label, leaf in zip(names, flat, strict=True)
-    ]
-    return _grown(spec, (dict.fromkeys(axis, torch.export.Dim.DYNAMIC) or None for axis in axes))
-
-
-def _grown(spec: pytree.TreeSpec, shapes: Iterator[Any]) -> Any:
-    """The tree of a spec; what somebody has registered with pytree is a list there, as torch.export asks."""
-    if spec.is_leaf():
-        return next(shapes)
-    grown = [_grown(child, shapes) for child in spec.children()]
-    if spec.type not in pytree.BUILTIN_TYPES:
-        return grown
-    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(grown, spec.context)
+    shapes = torch.export.ShapesCollection()
+    for name, leaf in example.leaves().items():
+        axes = exporters.axes_of(name, example.dynamic)
+        if axes and isinstance(leaf, torch.Tensor):
+            shapes[leaf].update(dict.fromkeys(axes, torch.export.Dim.DYNAMIC))
+    asked = len(shapes) and exporters.signature(model)
+    return shapes.dynamic_shapes(model, example.args, dict(example.kwargs)) if asked else None
 
 
 def _inputs(program: Any, example: Example, asked: bool) -> dict[str, str]:
     """The graph's inputs by leaf, in the order of the arguments; `asked`: the call has given them names of its own."""
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
-    inputs = [
-        (a.name, name)
-        for a, name in zip(specs, example.leaf_names(), strict=False)
-        if not isinstance(a, ConstantArgument)
-    ]
+    pairs = zip(specs, example.leaf_names(), strict=False)
+    inputs = [(a.name, leaf) for a, leaf in pairs if not isinstance(a, ConstantArgument)]
     # An input that is an output too has another name in the file, which nobody can know.
-    graph_names = [name for name, _ in inputs]
-    if asked and len(program.model.graph.inputs) == len(inputs):
-        graph_names = [value.name for value in program.model.graph.inputs]
-    return {label: name for label, (_, name) in zip(graph_names, inputs, strict=True) if name}
+    names = [value.name for value in program.model.graph.inputs] if asked else []
+    names = names if len(names) == len(inputs) else [name for name, _ in inputs]
+    return {name: leaf for name, (_, leaf) in zip(names, inputs, strict=True) if leaf}
 
 
 @contextlib.contextmanager
@@ -249,21 +212,10 @@ class Log:
             chain.append(current)
             current = current.__cause__ or current.__context__
         places = (
-            error_frames(link, self.root)
-            or python_frames(str(link), self.root)
-            or self._of_node(str(link))
-            or _worked_on(link, self.root)
+            error_frames(link, self.root) or python_frames(str(link), self.root) or _worked_on(link, self.root)
             for link in reversed(chain)
         )
         return next(filter(None, places), ())
-
-    def _of_node(self, text: str) -> Frames:
-        """Where the node was made of which the translation says that it failed there."""
-        match = _TRANSLATED.match(text)
-        if match is None or self.decomposed is None:
-            return ()
-        nodes = (node for node in self.decomposed.graph.nodes if node.name == match["node"])
-        return next((python_frames(node.meta.get("stack_trace"), self.root) for node in nodes), ())
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""
