@@ -16,9 +16,8 @@ from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench, Trial, guess_of
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
-from onnxlint.probes.guess.input_search import asked, options
+from onnxlint.probes.guess.input_search import asked, options, uses
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, read_facts, slots_of
-from onnxlint.probes.guess.parameter_uses import uses
 
 MOST = 2
 TRIES = 16

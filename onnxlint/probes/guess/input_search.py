@@ -1,28 +1,35 @@
-"""Which tensors to try for the parameters of a `forward` that nobody described, and the search over them."""
+"""Which tensors to try for the parameters of a `forward` that nobody described, by name and use, and the search."""
 
+import ast
 import inspect
+import math
 import re
+import textwrap
+import typing
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
 from onnxlint.base.specs import DTYPES
-from onnxlint.probes.common.containers import parameters
+from onnxlint.probes.common import containers
 from onnxlint.probes.common.nested import root
 from onnxlint.probes.examples.examples import describe
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.error_repair import of_rank, repairs
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, floats, of_layer, read_facts, slots_of
-from onnxlint.probes.guess.parameter_uses import Use, uses
 
 DEPTH = 5  # repairs of repairs
 PAST = 5  # steps that a cache holds before the first: as many as nothing else
 ALTERNATIVES = 4  # of each parameter besides the first
+_USUAL = 3  # items of a list that nothing counts
+_MOST = 12
+_ANY = ("first", "second")  # the keys of a dict that is asked for none by name
 
 _TYPES = {"Int": "int32", "Short": "int16", "Half": "float16", "Double": "float64", "BFloat16": "bfloat16"}
 _TYPED = re.compile(rf"\b({'|'.join(_TYPES)})Tensor\b")
@@ -39,6 +46,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """A parameter that holds others: by `keys`, or `count` of them in order; `layers` each take one of these."""
+
+    keys: tuple[str, ...] = ()
+    count: int = 0
+    layers: tuple[nn.Module, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """A guess that forward took, or None with what was tried last and what it raised."""
 
@@ -50,7 +66,7 @@ class SearchResult:
 def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> SearchResult:
     """Search for arguments that forward takes, `besides` those that are known."""
     model = bench.model
-    takes = parameters(model)
+    takes = containers.parameters(model)
     if takes is None:
         return SearchResult(None, (), "its forward has no signature")
     facts = read_facts(model)
@@ -255,3 +271,77 @@ def _like(main: Slot) -> list[Slot]:
     """Second inputs are often made for the first: of its shape, of its rows."""
     first, last = main.shape[0], main.shape[-1]
     return floats((first, last), (first,), *([(first, 8, last)] if len(main.shape) > 2 else ()))
+
+
+def uses(model: nn.Module) -> dict[str, Use]:
+    """The parameters of a model's forward that are lists, tuples or dicts, by what its source does with them."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(type(model).forward)))
+        parameters = inspect.signature(model.forward).parameters
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return {}
+    notes = containers.noted(model)
+    result = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
+    return {name: use for name, use in result.items() if use is not None}
+
+
+def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use | None:
+    asked = list(_asked(name, tree))
+    if keys := containers.fields_of(annotation) or dict.fromkeys(key for key in asked if isinstance(key, str)):
+        return Use(keys=tuple(keys))
+    origin = typing.get_origin(annotation)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return Use(keys=_ANY)
+    if _comes_as_tensor(name, tree):
+        return None
+    if layers := _walked(name, tree, model):
+        return Use(count=len(layers), layers=layers)
+    if (unpacked := _unpacked(name, tree)) > 1:
+        return Use(count=unpacked)
+    kind, _, inside = str(annotation).replace("typing.", "").lower().partition("[")
+    if kind.rpartition(".")[2] not in ("list", "sequence", "tuple", "iterable") or "tensor" not in inside:
+        return None
+    count = inside.count("tensor") if "tuple" in f"{kind}{inside}" and "..." not in inside else 0
+    return Use(count=max([count, *(min(key, _MOST) + 1 for key in asked if isinstance(key, int))]) or _USUAL)
+
+
+def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
+    """Whether a parameter is asked, before the name gets another value, for what tensors have and lists have not."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    bound = min((node.lineno for node in names if isinstance(node.ctx, ast.Store)), default=math.inf)
+    read = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.value in names and n.lineno <= bound]
+    return any(hasattr(torch.Tensor, node.attr) and not hasattr(list, node.attr) for node in read)
+
+
+def _asked(name: str, tree: ast.Module) -> Iterator[str | int]:
+    """The keys and indices that a parameter is subscripted with."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))):
+                if owner == name:
+                    yield key
+            case ast.Call(ast.Attribute(ast.Name(id=owner), "get" | "pop"), [ast.Constant(value=str(key)), *_]):
+                if owner == name:
+                    yield key
+
+
+def _unpacked(name: str, tree: ast.Module) -> int:
+    """How many names a parameter is unpacked into, at the most."""
+    pairs = ((node.targets[0], node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign))
+    return max((len(to.elts) for to, value in pairs if isinstance(to, ast.Tuple) and _is(name, value)), default=0)
+
+
+def _walked(name: str, tree: ast.Module, model: nn.Module) -> tuple[nn.Module, ...]:
+    """The layers that a loop over `zip(self.layers, parameter)` gives one item each."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="zip"), args=parts) if any(_is(name, part) for part in parts):
+                ours = (p.attr for p in parts if isinstance(p, ast.Attribute) and _is("self", p.value))
+                for layers in (getattr(model, attribute, None) for attribute in ours):
+                    if isinstance(layers, nn.ModuleList):
+                        return tuple(layers)
+    return ()
+
+
+def _is(name: str, node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

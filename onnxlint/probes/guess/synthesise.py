@@ -1,7 +1,8 @@
 """From a probe with nothing but a factory to a complete one, as a user could have declared it."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,9 @@ from onnxlint.base.probe_records import DECLARED, SYNTHESISED, TARGET, Probe, Pr
 from onnxlint.base.records import Assumed, ModelReport, ModelStatus
 from onnxlint.base.specs import format_spec
 from onnxlint.probes.common import stages
+from onnxlint.probes.common.nested import nested
 from onnxlint.probes.examples.examples import ProbeFailure, build_model, describe, load
 from onnxlint.probes.examples.synthesis import choose_sizes
-from onnxlint.probes.guess.as_configuration import configuration, notes
 from onnxlint.probes.guess.attempts import Bench, guess_of
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
@@ -54,7 +55,7 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     search = _fixed_inputs(bench, probe) if probe.way else find_inputs(bench)
     if search.guess is None:
         start = Assumed(inputs=_hint(search), arguments=arguments, eval=built.eval)
-        raise ProbeFailure(_reason(search), configuration(probe.factory, start))
+        raise ProbeFailure(_reason(search), _configuration(probe.factory, start))
     tries = bench.done
     bench.tries = bench.done + AXES
     shaped = find_axes(bench, search.guess)
@@ -70,8 +71,8 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
         eval=built.eval,
         ranges=bench.ranges,
     )
-    assumed = replace(assumed, notes=notes(assumed, shaped, probe.way))
-    assumed = replace(assumed, config=configuration(probe.factory, assumed))
+    assumed = replace(assumed, notes=_notes(assumed, shaped, probe.way))
+    assumed = replace(assumed, config=_configuration(probe.factory, assumed))
     complete = replace(built, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
     return complete, assumed
 
@@ -118,7 +119,7 @@ def _arguments(target: Any, factory: str) -> dict[str, Any]:
     except Unbuilt as failure:
         needed = {n: {TARGET: "module:Class"} if v is None else v for n, v in failure.arguments.items()}
         start = Assumed(inputs={"x": suggestion("x")}, arguments=needed)
-        raise ProbeFailure(failure.reason, configuration(factory, start)) from failure
+        raise ProbeFailure(failure.reason, _configuration(factory, start)) from failure
 
 
 def _reason(search: SearchResult) -> str:
@@ -139,3 +140,44 @@ def _hint(search: SearchResult) -> dict[str, str]:
     first = slots_of(search.tried[0]) if search.tried else {}
     specs = {name: _spec(slot.dtype, "batch", *slot.shape[1:]) for name, slot in first.items()}
     return specs or {"x": suggestion("x")}
+
+
+def _configuration(factory: str, assumed: Assumed) -> str:
+    """The lines that declare all this."""
+    tables = {"eval": assumed.eval, "arguments": assumed.arguments, "inputs": nested(assumed.inputs)}
+    tables |= {"values": nested(assumed.values), "sizes": assumed.sizes, "ranges": assumed.ranges}
+    head = (*(f"# {note}" for note in assumed.notes), "[[tool.onnxlint.models]]", f"factory = {_toml(factory)}")
+    return "\n".join((*head, *(f"{key} = {_toml(value)}" for key, value in tables.items() if value)))
+
+
+def _notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
+    """What a user should look at, a line each."""
+    runs = f"{assumed.tries} runs" if assumed.tries > 1 else "one run"
+    lines = [f"assumed by onnxlint after {runs} of the model; please check:"]
+    if way:
+        lines.append(f"this is a further way to call it: {way}")
+    if assumed.eval:
+        lines.append("eval: it is built in training mode, and exported in evaluation mode")
+    if assumed.arguments:
+        lines.append("arguments: the smallest with which it could be built; real ones may take other paths")
+    for name, axes in shaped.together.items():
+        lines.append(f"{name}: {_listed([f'axis {axis} of {p}' for p, axis in axes])} moved together")
+    dims = ((name, axis, dim) for name, spec in shaped.inputs.items() for axis, dim in enumerate(spec.dims))
+    if fixed := [f"axis {axis} of {name} ({dim.size})" for name, axis, dim in dims if dim.name is None]:
+        lines.append(f"fixed, since PyTorch takes no other size or they are features: {_listed(fixed)}")
+    for name, (_, high) in assumed.ranges.items():
+        lines.append(f"{name}: whole numbers up to {high:g}, the last row of the table they are looked up in")
+    return tuple(lines)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        keys = {k: k if k.isascii() and k.replace("_", "").isalnum() else json.dumps(k) for k in value}
+        return "{ " + ", ".join(f"{keys[k]} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return json.dumps(value)
