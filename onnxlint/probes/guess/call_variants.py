@@ -16,7 +16,7 @@ from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench, Trial, guess_of
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
-from onnxlint.probes.guess.input_search import asked, options, uses
+from onnxlint.probes.guess.input_search import asked, options
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, read_facts, slots_of
 
 MOST = 2
@@ -70,7 +70,7 @@ def _with_parameter(
 ) -> tuple[dict[str, Guess], Trial | None]:
     """The first guess with this parameter that forward takes, and its run; None where it takes none."""
     main = next(iter(slots_of(base).values()), None)
-    leaves = asked(p, uses(bench.model).get(p.name))
+    leaves = asked(bench.model, [p])
     choices = [_of_batch(options(leaf, facts, main)[:_OPTIONS], main) for leaf in leaves]
     for number in range(_OPTIONS) if all(choices) else ():
         new = {leaf.label: choice[min(number, len(choice) - 1)] for leaf, choice in zip(leaves, choices, strict=True)}

@@ -7,7 +7,7 @@ import re
 import textwrap
 import typing
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -46,15 +46,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """A parameter that holds others: by `keys`, or `count` of them in order; `layers` each take one of these."""
-
-    keys: tuple[str, ...] = ()
-    count: int = 0
-    layers: tuple[nn.Module, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
     """A guess that forward took, or None with what was tried last and what it raised."""
 
@@ -78,19 +69,19 @@ def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> Se
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in takes)
         return SearchResult(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
-    holders = uses(model)
-    leaves = [leaf for p in wanted for leaf in asked(p, holders.get(p.name))]
-    return _search(bench, facts, _first_guesses(facts, leaves, fixed), named, besides)
+    return _search(bench, facts, _first_guesses(facts, asked(model, wanted), fixed), named, besides)
 
 
-def asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
-    """The tensors that a parameter stands for: one, or those that it holds."""
-    if use is None:
-        return [Asked(p.name, p.name, p.annotation)]
-    if use.keys:
-        return [Asked(f"{p.name}.{key}", key, p.empty) for key in use.keys]
-    layers = use.layers or (None,) * use.count
-    return [Asked(f"{p.name}.{number}", p.name, p.empty, layer) for number, layer in enumerate(layers)]
+def asked(model: nn.Module, wanted: Iterable[inspect.Parameter]) -> list[Asked]:
+    """The tensors that parameters stand for: one each, or those that lists, tuples and dicts hold by forward's source.
+
+    A dict holds what is read of it by key, a list what is unpacked from it or what goes along with layers.
+    """
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(type(model).forward)))
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return [Asked(p.name, p.name, p.annotation) for p in wanted]
+    return [leaf for p in wanted for leaf in _inside(p, tree, model)]
 
 
 def _first_guesses(facts: Facts, wanted: list[Asked], fixed: dict[str, Guess]) -> list[dict[str, Guess]]:
@@ -273,36 +264,27 @@ def _like(main: Slot) -> list[Slot]:
     return floats((first, last), (first,), *([(first, 8, last)] if len(main.shape) > 2 else ()))
 
 
-def uses(model: nn.Module) -> dict[str, Use]:
-    """The parameters of a model's forward that are lists, tuples or dicts, by what its source does with them."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(type(model).forward)))
-        parameters = inspect.signature(model.forward).parameters
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return {}
-    notes = containers.noted(model)
-    result = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
-    return {name: use for name, use in result.items() if use is not None}
-
-
-def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use | None:
+def _inside(p: inspect.Parameter, tree: ast.Module, model: nn.Module) -> list[Asked]:
+    name, annotation = p.name, p.annotation
     asked = list(_asked(name, tree))
-    if keys := containers.fields_of(annotation) or dict.fromkeys(key for key in asked if isinstance(key, str)):
-        return Use(keys=tuple(keys))
     origin = typing.get_origin(annotation)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return Use(keys=_ANY)
+    keys = containers.fields_of(annotation) or dict.fromkeys(key for key in asked if isinstance(key, str))
+    if not keys and isinstance(origin, type) and issubclass(origin, Mapping):
+        keys = dict.fromkeys(_ANY)
+    if keys:
+        return [Asked(f"{name}.{key}", key, p.empty) for key in keys]
     if _comes_as_tensor(name, tree):
-        return None
-    if layers := _walked(name, tree, model):
-        return Use(count=len(layers), layers=layers)
-    if (unpacked := _unpacked(name, tree)) > 1:
-        return Use(count=unpacked)
+        return [Asked(name, name, annotation)]
+    layers: Sequence[nn.Module | None] = _walked(name, tree, model)
+    if not layers and (unpacked := _unpacked(name, tree)) > 1:
+        layers = (None,) * unpacked
     kind, _, inside = str(annotation).replace("typing.", "").lower().partition("[")
-    if kind.rpartition(".")[2] not in ("list", "sequence", "tuple", "iterable") or "tensor" not in inside:
-        return None
-    count = inside.count("tensor") if "tuple" in f"{kind}{inside}" and "..." not in inside else 0
-    return Use(count=max([count, *(min(key, _MOST) + 1 for key in asked if isinstance(key, int))]) or _USUAL)
+    if not layers and kind.rpartition(".")[2] in ("list", "sequence", "tuple", "iterable") and "tensor" in inside:
+        count = inside.count("tensor") if "tuple" in f"{kind}{inside}" and "..." not in inside else 0
+        last = (min(key, _MOST) + 1 for key in asked if isinstance(key, int))
+        layers = (None,) * (max([count, *last]) or _USUAL)
+    items = [Asked(f"{name}.{number}", name, p.empty, layer) for number, layer in enumerate(layers)]
+    return items or [Asked(name, name, annotation)]
 
 
 def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
