@@ -22,11 +22,9 @@ PAIR = re.compile(r"(^|_)(shape|size|hw|resolution|grid|spatial_shape|spatial_si
 HEIGHT = re.compile(r"^(h|height|patch_height)$", re.IGNORECASE)
 WIDTH = re.compile(r"^(w|width|patch_width)$", re.IGNORECASE)
 PAST = re.compile(
-    r"^(past|prev|previous|cached?)_|_(cache|past)$|^(k|v|kv|key|value)_?cache$|^(cache|past)_?(k|v|keys?|values?)?$"
+    r"^(past|prev(ious)?|cached?)_|_(cache|past)$|^(kv?|v|key|value)cache$|^(cache|past)([kv]|(key|value)s?)?$"
 )
-STATE = re.compile(
-    r"^(h|c|hx|cx|h_?0|c_?0|h_?n|c_?n|h_prev|c_prev|hidden|cell|state|hidden_state|cell_state|memory_state)$"
-)
+STATE = re.compile(r"^([hc](x|_?[0n]|_prev)?|hidden|cell|((hidden|cell|memory)_)?state)$")
 POSITION = re.compile(r"(^|_)(position_ids|positions?|pos)$")
 
 ANSWER = re.compile(r"^(?!class_)(\w*_)?(labels?|label_ids|targets?)$|^(start|end)_positions$")
@@ -47,13 +45,7 @@ HEADS = (
 )
 HEAD_WIDTHS = ("head_dim", "dim_head", "head_size", "d_head", "hd", "d_k")
 LONGEST = (
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "seq_len",
-    "context_length",
-    "block_size",
-    "max_len",
+    *("max_position_embeddings", "n_positions", "max_seq_len", "seq_len", "context_length", "block_size", "max_len"),
 )
 BANDS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "num_mels")
 
@@ -130,29 +122,22 @@ def axis_name(parameter: str, rank: int, axis: int, feature: int | None) -> str:
 
 def suggestion(parameter: str) -> str:
     """The spec that most likely needs the least correction, for a parameter of which only the name is available."""
-    return next((spec for pattern, spec in _SUGGESTED if pattern.search(parameter.lower())), "float32[batch, 16]")
+    return next((spec for pattern, spec in _SUGGESTED if re.search(pattern, parameter.lower())), "float32[batch, 16]")
 
 
-_SUGGESTED = (
+_ROWS = r"(^|_)(hidden_states|embeds|embeddings|context|memory|sequence|series|tokens_embed|feats|features)$"
+_SUGGESTED: tuple[tuple[re.Pattern[str] | str, str], ...] = (
     (MASK, "bool[batch, sequence]"),
     (VIDEO, "float32[batch, 3, frames, 64, 64]"),
-    (re.compile(r"(^|_)(latents?|noise|z_t|x_t|noisy\w*)$"), "float32[batch, 4, height, width]"),
+    (r"(^|_)(latents?|noise|z_t|x_t|noisy\w*)$", "float32[batch, 4, height, width]"),
     (IMAGE, "float32[batch, 3, height, width]"),
     (SPECTRUM, "float32[batch, 80, frames]"),
     (AUDIO, "float32[batch, samples]"),
     (PAST, "float32[batch, 4, past, 16]"),
-    (POSITION, "int64[batch, sequence]"),
-    (TOKENS, "int64[batch, sequence]"),
-    (LENGTH_OF, "int64[batch]"),
-    (TIME, "int64[batch]"),
-    (CLASS, "int64[batch]"),
-    (re.compile(r"^edge_index$"), "int64[2, edges]"),
-    (re.compile(r"^(points?|xyz|coords?|point_?cloud)$"), "float32[batch, points, 3]"),
-    (re.compile(r"^(boxes|bboxes|rois)$"), "float32[boxes, 4]"),
-    (
-        re.compile(
-            r"(^|_)(hidden_states|embeds|embeddings|context|memory|sequence|series|tokens_embed|feats|features)$"
-        ),
-        "float32[batch, sequence, 16]",
-    ),
+    *((pattern, "int64[batch, sequence]") for pattern in (POSITION, TOKENS)),
+    *((pattern, "int64[batch]") for pattern in (LENGTH_OF, TIME, CLASS)),
+    (r"^edge_index$", "int64[2, edges]"),
+    (r"^(points?|xyz|coords?|point_?cloud)$", "float32[batch, points, 3]"),
+    (r"^(boxes|bboxes|rois)$", "float32[boxes, 4]"),
+    (_ROWS, "float32[batch, sequence, 16]"),
 )
