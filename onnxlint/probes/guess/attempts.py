@@ -27,7 +27,7 @@ from onnxlint.probes.common.costs import Deadline
 from onnxlint.probes.common.nested import nested
 from onnxlint.probes.examples.examples import seed_everything
 from onnxlint.probes.examples.synthesis import tensors_for
-from onnxlint.probes.guess.model_facts import Guess, Plain, Slot, slots_of
+from onnxlint.probes.guess.model_facts import Guess, Guesses, Plain, Slot, slots_of
 
 _NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
 SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
@@ -94,7 +94,7 @@ class Bench:
         """Whether the budget is used up."""
         return self.done >= self.tries or self.until.left < 0
 
-    def run(self, guess: Mapping[str, Guess]) -> Trial:
+    def run(self, guess: Guesses) -> Trial:
         """Try a guess; a large one under fake tensors first, which know shapes and compute nothing."""
         self.done += 1
         if self.slow or sum(math.prod(slot.shape) for slot in slots_of(guess).values()) > LARGE:
@@ -114,14 +114,14 @@ class Bench:
                 self.limit = max(TOO_LARGE, LARGER * self._made(guess))
         return trial
 
-    def _made(self, guess: Mapping[str, Guess]) -> int:
+    def _made(self, guess: Guesses) -> int:
         """The elements that a guess which ran computes, as far as fake tensors come."""
         counting = _Limited(math.inf)
         with FakeTensorMode(allow_non_fake_inputs=True) as mode, counting:
             self._run(guess, mode)
         return counting.made
 
-    def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
+    def _run(self, guess: Guesses, mode: FakeTensorMode | None) -> Trial:
         labelled = self._arguments(guess)
         if mode is not None:
             labelled = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in labelled.items()}
@@ -136,7 +136,7 @@ class Bench:
         trial.seconds = time.process_time() - began
         return trial
 
-    def _arguments(self, guess: Mapping[str, Guess]) -> dict[str, Any]:
+    def _arguments(self, guess: Guesses) -> dict[str, Any]:
         """The leaves that a guess stands for: the same that the specs would give if they were declared."""
         seed_everything()
         slots = slots_of(guess).items()

@@ -7,7 +7,7 @@ from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
-from onnxlint.probes.guess.model_facts import Guess, Slot, slots_of
+from onnxlint.probes.guess.model_facts import Guess, Guesses, Slot, slots_of
 
 Axis = tuple[str, int]
 _BATCHES = (3, 5, 7)
@@ -33,7 +33,7 @@ class Shaped:
     together: dict[str, tuple[Axis, ...]]
 
 
-def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
+def find_axes(bench: Bench, guess: Guesses) -> Shaped:
     """Move every axis of a guess that forward takes, and name those that move."""
     slots = slots_of(guess)
     free: list[tuple[tuple[Axis, ...], tuple[int, ...]]] = []
@@ -73,7 +73,7 @@ def _others(size: int) -> tuple[int, ...]:
 
 
 def _moves(
-    bench: Bench, guess: Mapping[str, Guess], axes: Sequence[Axis], sizes: Sequence[int], need: int = ENOUGH
+    bench: Bench, guess: Guesses, axes: Sequence[Axis], sizes: Sequence[int], need: int = ENOUGH
 ) -> tuple[int, ...]:
     """The sizes that forward takes on all these axes at once; none unless it takes as many as needed."""
     accepted: list[int] = []
@@ -85,7 +85,7 @@ def _moves(
     return tuple(accepted) if len(accepted) >= need else ()
 
 
-def resized(guess: Mapping[str, Guess], sizes: Mapping[Axis, int]) -> dict[str, Guess]:
+def resized(guess: Guesses, sizes: Mapping[Axis, int]) -> dict[str, Guess]:
     """A guess with other sizes on some axes."""
     return {
         name: Slot(slot.dtype, tuple(sizes.get((name, a), size) for a, size in enumerate(slot.shape)))
@@ -160,7 +160,7 @@ def _without_features(groups: Sequence[Group], slots: Mapping[str, Slot]) -> lis
     return [g for g in groups if g.axes in squares or not any(axis in features for axis in g.axes)]
 
 
-def _joint(bench: Bench, guess: Mapping[str, Guess], groups: Sequence[Group]) -> list[Group]:
+def _joint(bench: Bench, guess: Guesses, groups: Sequence[Group]) -> list[Group]:
     """The groups that can move at once, each to its last size; one after the other where not all can."""
     kept: list[Group] = []
     moved: dict[Axis, int] = {}
@@ -172,7 +172,7 @@ def _joint(bench: Bench, guess: Mapping[str, Guess], groups: Sequence[Group]) ->
     return kept
 
 
-def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot], groups: Sequence[Group]) -> Shaped:
+def _distinct(bench: Bench, guess: Guesses, slots: Mapping[str, Slot], groups: Sequence[Group]) -> Shaped:
     """Give every dim a size of its own on the example, since exporters take equal sizes for one."""
     sizes: dict[str, int] = {}
     chosen: dict[Axis, int] = {}

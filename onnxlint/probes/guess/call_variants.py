@@ -17,7 +17,7 @@ from onnxlint.probes.guess.attempts import Bench, Trial, guess_of
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
 from onnxlint.probes.guess.input_search import asked, options
-from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, read_facts, slots_of
+from onnxlint.probes.guess.model_facts import Facts, Guess, Guesses, Plain, Slot, read_facts, slots_of
 
 MOST = 2
 TRIES = 16
@@ -108,7 +108,7 @@ def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
     )
 
 
-def _moves(bench: Bench, guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> bool:
+def _moves(bench: Bench, guess: Guesses, probe: Probe, sizes: Mapping[str, int]) -> bool:
     """Whether forward takes what was made up at other sizes of the declared dims too: they are not ours to fix."""
     specs = _specs(guess, probe, sizes).items()
     dims = {(label, a): dim for label, spec in specs for a, dim in enumerate(spec.dims) if dim.name is not None}
@@ -118,7 +118,7 @@ def _moves(bench: Bench, guess: Mapping[str, Guess], probe: Probe, sizes: Mappin
     return not dims or any(bench.run(resized(guess, axes)).error is None for axes in (other, doubled))
 
 
-def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[str, int], bench: Bench) -> Way:
+def _way(label: str, probe: Probe, guess: Guesses, sizes: Mapping[str, int], bench: Bench) -> Way:
     return Way(
         label,
         _specs(guess, probe, sizes),
@@ -130,7 +130,7 @@ def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[st
     )
 
 
-def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
+def _specs(guess: Guesses, probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
     """The tensors as specs: declared ones as they are, a new one with the dims that have its sizes."""
     declared: Any = probe.inputs
     names = {size: name for name, size in sizes.items()}

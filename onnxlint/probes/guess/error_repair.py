@@ -11,8 +11,9 @@ from torch import nn
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Trial
-from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, floats, of_layer, slots_of
+from onnxlint.probes.guess.model_facts import Facts, Guess, Guesses, Plain, Slot, floats, of_layer, slots_of
 
+Options = Mapping[str, Callable[[], Sequence[Guess]]]
 _WANTED_AND_ACTUAL = (
     r"to have (\d+) channels, but got (\d+)",
     r"of length (\d+), but found (\d+)",
@@ -71,9 +72,7 @@ _AS_PAIR = re.compile(
 )
 
 
-def repairs(
-    guess: Mapping[str, Guess], trial: Trial, facts: Facts, optional: Mapping[str, Callable[[], Sequence[Guess]]]
-) -> list[dict[str, Guess]]:
+def repairs(guess: Guesses, trial: Trial, facts: Facts, optional: Options) -> list[dict[str, Guess]]:
     """Better guesses for what a try raised, likeliest first. `optional` has what other parameters may be."""
     assert trial.error is not None
     text = f"{trial.error}"
@@ -84,7 +83,8 @@ def repairs(
     if "out of range" in text or isinstance(trial.error, IndexError):
         tables = ((n, s) for n, s in slots_of(guess).items() if len(s.shape) == 2)
         guesses += [{**guess, n: s.resized(1, max(s.shape[1] // 2, 1))} for n, s in tables]
-    return [g for g in guesses if g != dict(guess) and all(map(_sane, slots_of(g).values()))]
+    sane = (g for g in guesses if all(0 < math.prod(slot.shape) < 20_000_000 for slot in slots_of(g).values()))
+    return [g for g in sane if g != dict(guess)]
 
 
 def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
@@ -95,13 +95,7 @@ def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(matches))
 
 
-def _sane(slot: Slot) -> bool:
-    return all(size > 0 for size in slot.shape) and math.prod(slot.shape) < 20_000_000
-
-
-def _named(
-    guess: Mapping[str, Guess], error: BaseException, text: str, optional: Mapping[str, Callable[[], Sequence[Guess]]]
-) -> Iterator[dict[str, Guess]]:
+def _named(guess: Guesses, error: BaseException, text: str, optional: Options) -> Iterator[dict[str, Guess]]:
     """The message, or the line that failed on None, names a parameter that was not passed."""
     twins = [f"decoder_{n}" for n in guess if f"decoder_{n}" in optional and re.search(rf"\b{n}\b", text)]
     if twins:  # the decoder says so with the names of the encoder
@@ -118,7 +112,7 @@ def _named(
         yield {n: s for n, s in guess.items() if n != unexpected[1]}
 
 
-def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterator[dict[str, Guess]]:
+def _at_layer(guess: Guesses, trial: Trial, facts: Facts) -> Iterator[dict[str, Guess]]:
     """What the layer that raised takes: in place of an input that it got unchanged, else by its number of features."""
     if trial.layer is None:
         return
@@ -128,10 +122,17 @@ def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterato
         options.sort(key=lambda s: len(s.shape) != len(before.shape))
         yield from ({**guess, trial.direct: _merged(before, slot)} for slot in options[:4])
         return
-    for kinds, attribute, axis in _FEATURES:
-        if isinstance(trial.layer, kinds) and -len(trial.shape) <= axis < len(trial.shape):
-            size = getattr(trial.layer, attribute)
-            yield from _resized(guess, trial.shape[axis], size[-1] if isinstance(size, tuple) else size)
+    match trial.layer:
+        case nn.modules.conv._ConvNd(in_channels=size) | nn.modules.batchnorm._BatchNorm(num_features=size):
+            taken = trial.shape[1:2]
+        case nn.Linear(in_features=size) | nn.RNNBase(input_size=size) | nn.MultiheadAttention(embed_dim=size):
+            taken = trial.shape[-1:]
+        case nn.LayerNorm(normalized_shape=(*_, size)):
+            taken = trial.shape[-1:]
+        case _:
+            return
+    for actual in taken:
+        yield from _resized(guess, actual, size)
 
 
 def _merged(before: Slot, slot: Slot) -> Slot:
@@ -143,18 +144,7 @@ def _merged(before: Slot, slot: Slot) -> Slot:
     return Slot(slot.dtype, (before.shape[0], *slot.shape[1:]))
 
 
-# Layers, the attribute with the number of features that they take, and the axis of these.
-_FEATURES: tuple[tuple[type[nn.Module] | tuple[type[nn.Module], ...], str, int], ...] = (
-    ((nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d), "in_channels", 1),
-    ((nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d), "num_features", 1),
-    (nn.Linear, "in_features", -1),
-    (nn.LayerNorm, "normalized_shape", -1),
-    (nn.RNNBase, "input_size", -1),
-    (nn.MultiheadAttention, "embed_dim", -1),
-)
-
-
-def _resized(guess: Mapping[str, Guess], actual: int, wanted: int) -> Iterator[dict[str, Guess]]:
+def _resized(guess: Guesses, actual: int, wanted: int) -> Iterator[dict[str, Guess]]:
     """Guesses with the wanted size in place of the actual one, or of a factor of it."""
     if actual < 1 or wanted < 1 or actual == wanted:
         return
@@ -194,7 +184,7 @@ def _numbers(patterns: Sequence[str], text: str) -> list[list[int]]:
     return [[int(number) for number in match.groups()] for match in matches if match]
 
 
-def _sizes(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
+def _sizes(guess: Guesses, text: str) -> Iterator[dict[str, Guess]]:
     if "values to unpack" in text:
         return  # that counts axes, and says nothing of their sizes
     pairs = [(actual, wanted) for wanted, actual in _numbers(_WANTED_AND_ACTUAL, text)]
@@ -217,7 +207,7 @@ def _broadcasts(text: str) -> list[tuple[int, int]]:
     return [(other[axis], one[axis]), (one[axis], other[axis])] if len(one) >= -axis <= len(other) else []
 
 
-def _types(guess: Mapping[str, Guess], trial: Trial, error: BaseException, text: str) -> Iterator[dict[str, Guess]]:
+def _types(guess: Guesses, trial: Trial, error: BaseException, text: str) -> Iterator[dict[str, Guess]]:
     slots = slots_of(guess)
     fault = trial.direct or next(iter(at_fault(error, list(slots))), None)
     order = sorted(slots, key=lambda name: name != fault)
@@ -235,7 +225,7 @@ def _types(guess: Mapping[str, Guess], trial: Trial, error: BaseException, text:
                 yield {**guess, name: Plain([item.value, item.value])}
 
 
-def _ranks(guess: Mapping[str, Guess], text: str, facts: Facts) -> Iterator[dict[str, Guess]]:
+def _ranks(guess: Guesses, text: str, facts: Facts) -> Iterator[dict[str, Guess]]:
     ranks = [rank for (rank,) in _numbers(_RANKS, text)]
     pattern = _EINOPS.search(text)
     if pattern is not None and "..." not in pattern[1]:
@@ -261,7 +251,7 @@ def of_rank(rank: int, dtype: str, facts: Facts) -> list[Slot]:
     return floats(*shapes.get(rank, ()))
 
 
-def _multiples(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
+def _multiples(guess: Guesses, text: str) -> Iterator[dict[str, Guess]]:
     match = _MULTIPLE.search(text)
     step = int(match[1]) if match else 0
     if not 1 < step <= 4096:

@@ -22,7 +22,7 @@ from onnxlint.probes.examples.examples import describe
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.error_repair import of_rank, repairs
-from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, floats, of_layer, read_facts, slots_of
+from onnxlint.probes.guess.model_facts import Facts, Guess, Guesses, Plain, Slot, floats, of_layer, read_facts, slots_of
 
 DEPTH = 5  # repairs of repairs
 PAST = 5  # steps that a cache holds before the first: as many as nothing else
@@ -54,7 +54,7 @@ class SearchResult:
     reason: str = ""
 
 
-def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> SearchResult:
+def find_inputs(bench: Bench, besides: Sequence[Guesses] = ()) -> SearchResult:
     """Search for arguments that forward takes, `besides` those that are known."""
     model = bench.model
     takes = containers.parameters(model)
@@ -102,7 +102,7 @@ def _search(
     facts: Facts,
     guesses: list[dict[str, Guess]],
     named: list[inspect.Parameter],
-    besides: Sequence[Mapping[str, Guess]],
+    besides: Sequence[Guesses],
 ) -> SearchResult:
     queue = deque((guess, 0) for guess in guesses)
     seen = {repr(sorted(guess.items())) for guess in besides}

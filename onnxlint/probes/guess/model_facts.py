@@ -31,9 +31,10 @@ class Plain(NamedTuple):
 
 
 Guess = Slot | Plain
+Guesses = Mapping[str, Guess]  # by the name of the parameter, or of what it holds
 
 
-def slots_of(guess: Mapping[str, Guess]) -> dict[str, Slot]:
+def slots_of(guess: Guesses) -> dict[str, Slot]:
     """The tensors of a guess."""
     return {name: slot for name, slot in guess.items() if isinstance(slot, Slot)}
 

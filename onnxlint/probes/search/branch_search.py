@@ -4,6 +4,7 @@ Only what no variation moved is looked for, so a model whose lines decide nothin
 """
 
 import contextlib
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from onnxlint.probes.common import stages
 from onnxlint.probes.common.costs import LEAST, Deadline, TooLong, cut_off
 from onnxlint.probes.common.numerics import Bounds, difference, precision
 from onnxlint.probes.examples.vary import Variation, more_of
-from onnxlint.probes.observe.decisions import Decided, Decision, Site, decide
+from onnxlint.probes.observe.decisions import Decided, Site, decide
 from onnxlint.probes.observe.eager import Eager, Run, execute, goes_its_own_way
 from onnxlint.probes.observe.observe import clone
 from onnxlint.probes.search.search_points import Point
@@ -34,6 +35,7 @@ _SHARE = 0.7  # of the time that is left for all searches
 _SECOND = 1.0  # that it gets in any case: what it finds is the proof
 _FACTORS = (-1.0, 10.0, 0.1, 100.0, 0.01, -100.0, 1e4, 1e-3, 0.0)
 _TARGETS = (10.0, -10.0, 1e3, -1e3, 1e6, -1e6, 0.0)  # that numbers which became Python's are driven to
+_NUMBERS = ("item", "int", "float", "index")  # the kinds of reads that make a number of a tensor's element
 _HINTS = 4  # constants of the code that are tried as values
 
 
@@ -80,7 +82,9 @@ class _Search:
             for site, start in list(self._unmoved().items())[:_SITES]:
                 stages.stage(f"looking for an input that takes the other branch at {site[0]}:{site[1]}")
                 branches += self._branch(site, start)
-            for number in self._numbers()[:_SITES] if self.probe.vary is None else ():
+            escapes = self.eager.base.observation.escapes if self.probe.vary is None else ()
+            numbers = [e for e in escapes if e.frames and e.kind in _NUMBERS and e.value not in ("True", "False")]
+            for number in list(dict.fromkeys((e.frames[0].path, e.frames[0].line) for e in numbers))[:_SITES]:
                 self._drive(number, self.eager.base)
         return branches
 
@@ -102,13 +106,6 @@ class _Search:
                     first.setdefault(site, run)
         self.turned = {site for site, answers in whole.items() if len(answers) > 1}
         return {site: first[site] for site, answers in seen.items() if len(answers) == 1}
-
-    def _numbers(self) -> list[Site]:
-        """The lines at which a tensor's element became a number."""
-        kinds = ("item", "int", "float", "index")
-        read = (e for e in self.eager.base.observation.escapes if e.frames and e.kind in kinds)
-        sites = ((e.frames[0].path, e.frames[0].line) for e in read if e.value not in ("True", "False"))
-        return list(dict.fromkeys(sites))
 
     def _branch(self, site: Site, start: Run) -> list[Branch]:
         """What the search makes of one branch: nothing where eager itself refuses the inputs that take the other."""
@@ -151,7 +148,7 @@ class _Search:
             point = Point(self.eager, begin, self.probe.ranges)
             usual = _rounds(self._decided(*point.arguments()).answers(site))
             for number in range(_DRAWS if point.floats and usual else 0):
-                if self._spent():
+                if self.until.left < 0:
                     return
                 args, kwargs = point.drawn(number).arguments()
                 decided = self._decided(args, kwargs)
@@ -169,7 +166,7 @@ class _Search:
 
         if self.probe.vary is not None:
             for args, kwargs in more_of(self.probe, self.eager.example, _TRIES // 2):
-                if self._spent():
+                if self.until.left < 0:
                     return
                 if flips(args, kwargs):
                     yield args, kwargs
@@ -178,9 +175,6 @@ class _Search:
         for run in (start, *others)[:_STARTS]:
             yield from self._downhill(site, run, answers)
         yield from (point for point in self._by_scale_and_chance(site, start, answers) if flips(*point))
-
-    def _spent(self) -> bool:
-        return self.until.left < 0
 
     def _model(self) -> torch.nn.Module:
         return self.eager.inference() if self.eager.mutated else self.eager.model
@@ -204,7 +198,7 @@ class _Search:
         if not point.floats:
             return
         for _ in range(_STEPS):
-            if self._spent():
+            if self.until.left < 0:
                 return
             args, kwargs, moving = point.with_gradients()
             decided = self._decided(args, kwargs, gradients=True)
@@ -213,8 +207,12 @@ class _Search:
             if _rounds(decided.answers(site)) != answers:
                 yield point.arguments()
                 return
-            near = _nearest(decided.at(site))
-            if near is None or not point.step(near, moving, _beyond(near)):
+            tests = [d for d in decided.at(site) if d.margin is not None and d.margin.requires_grad]
+            near = min((d for d in tests if math.isfinite(d.distance)), key=lambda d: d.distance, default=None)
+            if near is None:
+                return
+            beyond = 1.1 * near.distance + 1e-3  # a little further than where it turns
+            if not point.step(near, moving, beyond if near.value else -beyond):
                 return
         args, kwargs = point.arguments()
         if _rounds(self._decided(args, kwargs).answers(site)) != answers:
@@ -224,13 +222,13 @@ class _Search:
         """Scaled, constant and mixed inputs; from those that come nearest to the other answer, the next are made."""
         point = Point(self.eager, start, self.probe.ranges)
         for factor in _FACTORS:
-            if point.floats and not self._spent():
+            if point.floats and self.until.left >= 0:
                 yield point.scaled(factor).arguments()
         start_decided = self._decided(*point.arguments())
         hints = [value + near for value in list(start_decided.constants)[:_HINTS] for near in (0.0, 1.0, -1.0)]
         best, distance = point, float("inf")
         for number in range(_TRIES):
-            if self._spent():
+            if self.until.left < 0:
                 return
             candidate = (best if number % 2 else point).mutated(number, self.chance, hints)
             args, kwargs = candidate.arguments()
@@ -257,7 +255,7 @@ class _Search:
         """Drive a number that Python has read up and down; an input on which the path leaves all others is kept."""
         for target in _TARGETS:
             point = Point(self.eager, start, self.probe.ranges)
-            if not point.floats or self._spent():
+            if not point.floats or self.until.left < 0:
                 return
             args, kwargs, moving = point.with_gradients()
             decided = self._decided(args, kwargs, gradients=True)
@@ -282,16 +280,3 @@ def _is_blank(args: Any, kwargs: Any) -> bool:
 def _rounds(answers: Sequence[Any]) -> tuple[Any, ...]:
     """What a line answered, round by round; the last of several rounds is left out, after which a loop ends anyway."""
     return (*answers[:-1], len(answers)) if len(answers) > 1 else tuple(answers)
-
-
-def _nearest(decisions: Sequence[Decision]) -> Decision | None:
-    candidates = [d for d in decisions if d.margin is not None and d.margin.requires_grad and d.margin.isfinite()]
-    return min(candidates, key=lambda d: d.distance, default=None)
-
-
-def _beyond(decision: Decision) -> float:
-    """How far the margin has to go for the other answer, and a little further; signed."""
-    assert decision.margin is not None
-    margin = float(decision.margin.detach())
-    rest = 0.1 * abs(margin) + 1e-3
-    return margin + rest if decision.value else margin - rest
