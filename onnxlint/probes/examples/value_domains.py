@@ -6,21 +6,12 @@ from typing import Literal
 
 import torch
 
-Mode = Literal[
-    "normal",
-    "scaled",
-    "negative",
-    "positive",
-    "small",
-    "zeros",
-    "equal",
-    "huge",  # extreme, but finite in half precision too
-    "constant",  # one value that is not 0, everywhere
-    "edges",  # the first and the last value of the range, by turns
-    "full",  # masks that keep everything,
-    "empty",  # nothing,
-    "ragged",  # and another number in every row
-]
+# `huge` is extreme, but finite in half precision too; `constant` is one value but 0, everywhere; `edges` are the first
+# and the last value of the range, by turns. Masks keep everything (`full`), nothing, or another number in every row.
+Mode = (
+    Literal["normal", "scaled", "negative", "positive", "small", "zeros", "equal"]
+    | Literal["huge", "constant", "edges", "full", "empty", "ragged"]
+)
 Sampler = Callable[[tuple[int, ...], Mode], torch.Tensor]
 
 _BRIGHT = 255.0  # what an image in [0, 1] becomes when someone forgets to divide
@@ -152,7 +143,7 @@ def _scattered(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
 def _integer_sampler(example: torch.Tensor, limit: int) -> Sampler:
     wide = example.to(torch.int64)
     low, high = int(wide.min()), int(wide.max())
-    if _counts(wide):
+    if wide.dim() > 0 and wide.shape[-1] > 1 and bool((wide.diff() == 1).all()):  # positions
         return lambda shape, mode: (torch.arange(shape[-1]) + low).expand(shape).to(example.dtype).contiguous()
     if low == high and example.numel() > 1 and 0 <= low < limit:
         low, high = 0, limit - 1
@@ -193,11 +184,6 @@ def length_sampler(example: torch.Tensor, longest: int) -> Sampler:
         return (drawn if falling is None else drawn.sort(descending=falling).values).to(example.dtype)
 
     return sample
-
-
-def _counts(wide: torch.Tensor) -> bool:
-    """Positions: every row counts up by one."""
-    return wide.dim() > 0 and wide.shape[-1] > 1 and bool((wide[..., 1:] - wide[..., :-1] == 1).all())
 
 
 def _integers(low: int, high: int, shape: tuple[int, ...], mode: Mode) -> torch.Tensor:

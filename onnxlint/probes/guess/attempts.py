@@ -29,7 +29,9 @@ from onnxlint.probes.examples.examples import seed_everything
 from onnxlint.probes.examples.synthesis import tensors_for
 from onnxlint.probes.guess.model_facts import Guess, Guesses, Plain, Slot, slots_of
 
-_NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
+_NOT_FAKED = (
+    *(DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException, NotImplementedError),
+)
 SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
 LARGE = 20_000  # elements of input, from which on a wrong guess may cost seconds
 TOO_LARGE = 300_000_000  # elements that a forward may compute in all
@@ -100,7 +102,8 @@ class Bench:
         if self.slow or sum(math.prod(slot.shape) for slot in slots_of(guess).values()) > LARGE:
             with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(self.limit):
                 screened = self._run(guess, mode)
-            if screened.error is not None and _counts(screened.error):
+            error = screened.error  # eager raises it too, unless it is of what fake tensors alone cannot do
+            if error is not None and not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower():
                 return screened
         trial = self._run(guess, None)
         before = dict(self.ranges)
@@ -111,15 +114,10 @@ class Bench:
         if trial.seconds > SLOW and not self.slow:
             self.slow = True
             if trial.error is None:
-                self.limit = max(TOO_LARGE, LARGER * self._made(guess))
+                with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(math.inf) as counting:
+                    self._run(guess, mode)
+                self.limit = max(TOO_LARGE, LARGER * counting.made)
         return trial
-
-    def _made(self, guess: Guesses) -> int:
-        """The elements that a guess which ran computes, as far as fake tensors come."""
-        counting = _Limited(math.inf)
-        with FakeTensorMode(allow_non_fake_inputs=True) as mode, counting:
-            self._run(guess, mode)
-        return counting.made
 
     def _run(self, guess: Guesses, mode: FakeTensorMode | None) -> Trial:
         labelled = self._arguments(guess)
@@ -145,17 +143,10 @@ class Bench:
         return {name: item.value if isinstance(item, Plain) else tensors[name] for name, item in guess.items()}
 
 
-def _counts(error: BaseException) -> bool:
-    """Whether eager would raise too: not what fake tensors alone cannot do."""
-    return not isinstance(error, (NotImplementedError, *_NOT_FAKED)) and "fake" not in text_of(error).lower()
-
-
 def guess_of(specs: Mapping[str, TensorSpec], values: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Guess]:
     """The guess that declared specs and values stand for, where the named dims have these sizes."""
-    slots = {
-        name: Slot(spec.dtype, tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims))
-        for name, spec in specs.items()
-    }
+    shapes = {n: tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims) for n, spec in specs.items()}
+    slots = {name: Slot(specs[name].dtype, shape) for name, shape in shapes.items()}
     return {**slots, **{name: Plain(value) for name, value in values.items()}}
 
 

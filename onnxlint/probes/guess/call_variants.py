@@ -119,15 +119,9 @@ def _moves(bench: Bench, guess: Guesses, probe: Probe, sizes: Mapping[str, int])
 
 
 def _way(label: str, probe: Probe, guess: Guesses, sizes: Mapping[str, int], bench: Bench) -> Way:
-    return Way(
-        label,
-        _specs(guess, probe, sizes),
-        {name: g.value for name, g in guess.items() if isinstance(g, Plain)},
-        probe.sizes,
-        {name: bounds for name, bounds in bench.ranges.items() if name in guess or name in probe.ranges},
-        probe.arguments,
-        probe.eval,
-    )
+    fixed = {name: g.value for name, g in guess.items() if isinstance(g, Plain)}
+    ranges = {name: bounds for name, bounds in bench.ranges.items() if name in guess or name in probe.ranges}
+    return Way(label, _specs(guess, probe, sizes), fixed, probe.sizes, ranges, probe.arguments, probe.eval)
 
 
 def _specs(guess: Guesses, probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:

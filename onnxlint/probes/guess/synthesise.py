@@ -62,15 +62,10 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     guess = search.guess
     if not shaped.sizes and not probe.way:
         guess, shaped = _movable(bench, guess, shaped)
-    assumed = Assumed(
-        inputs={name: format_spec(spec) for name, spec in shaped.inputs.items()},
-        sizes=shaped.sizes,
-        values={name: item.value for name, item in guess.items() if isinstance(item, Plain)},
-        arguments=arguments,
-        tries=tries,
-        eval=built.eval,
-        ranges=bench.ranges,
-    )
+    inputs = {name: format_spec(spec) for name, spec in shaped.inputs.items()}
+    values = {name: item.value for name, item in guess.items() if isinstance(item, Plain)}
+    assumed = Assumed(inputs=inputs, sizes=shaped.sizes, values=values, arguments=arguments, tries=tries)
+    assumed = replace(assumed, eval=built.eval, ranges=bench.ranges)
     assumed = replace(assumed, notes=_notes(assumed, shaped, probe.way))
     assumed = replace(assumed, config=_configuration(probe.factory, assumed))
     complete = replace(built, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,15 +19,8 @@ from onnxlint.probes.observe.observe import clone
 _COUNT = 1024  # a count without a known range is tried up to here
 
 
-@dataclass(slots=True)
 class Point:
     """One input as the search moves it: its leaves, and which of them are numbers, counts or masks."""
-
-    flat: list[Any]
-    spec: Any
-    names: list[str]
-    limits: Mapping[str, tuple[float, float]]
-    whole: Mapping[str, tuple[int, int]]
 
     def __init__(self, eager: Eager, run: Run, limits: Mapping[str, tuple[float, float]]) -> None:
         self.flat, self.spec = pytree.tree_flatten(clone((run.args, dict(run.kwargs))))
