@@ -243,7 +243,6 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
 def _arrange(
     inputs: Any, names: list[str], more: bool, by_position: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
-    """Positional arguments, keyword arguments and their names."""
     if isinstance(inputs, Mapping):
         _check_names(inputs, names, more, "inputs")
         front = list(itertools.takewhile(lambda name: name in inputs, by_position))  # no gap before them

@@ -245,17 +245,13 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
         self.refusals: list[Refusal] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if _plain(getattr(func, "__name__", "")) == self._name and self._fits(args):
+        passed = args[: len(self._kinds)]  # in whichever order: `True | t` is traced as `t | True`
+        kinds = sorted("Tensor" if isinstance(value, torch.Tensor) else type(value).__name__ for value in passed)
+        if _plain(getattr(func, "__name__", "")) == self._name and kinds == sorted(self._kinds[: len(kinds)]):
             operands = " and ".join(f"a {kind}" for kind in self._kinds)
             message = f"TorchScript has no `{self._name.strip('_')}` of {operands}"
             self.refusals.append(Refusal(message, user_frames(root=self._root)))
         return func(*args, **(kwargs or {}))
-
-    def _fits(self, args: tuple[Any, ...]) -> bool:
-        """Whether the arguments are of these kinds, in whichever order: `True | t` is traced as `t | True`."""
-        passed = args[: len(self._kinds)]
-        kinds = sorted("Tensor" if isinstance(value, torch.Tensor) else type(value).__name__ for value in passed)
-        return kinds == sorted(self._kinds[: len(kinds)])
 
 
 def _overload(error: Exception, again: Callable[[], None], root: str) -> list[Refusal]:

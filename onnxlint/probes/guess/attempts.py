@@ -10,12 +10,8 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    FakeTensorMode,
-    UnsupportedOperatorException,
-)
+from torch._subclasses import fake_tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -29,9 +25,8 @@ from onnxlint.probes.examples.examples import seed_everything
 from onnxlint.probes.examples.synthesis import tensors_for
 from onnxlint.probes.guess.model_facts import Guess, Guesses, Plain, Slot, slots_of
 
-_NOT_FAKED = (
-    *(DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException, NotImplementedError),
-)
+_NOT_FAKED = (NotImplementedError, fake_tensor.UnsupportedOperatorException)
+_OF_DATA = (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
 SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
 LARGE = 20_000  # elements of input, from which on a wrong guess may cost seconds
 TOO_LARGE = 300_000_000  # elements that a forward may compute in all
@@ -103,7 +98,11 @@ class Bench:
             with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(self.limit):
                 screened = self._run(guess, mode)
             error = screened.error  # eager raises it too, unless it is of what fake tensors alone cannot do
-            if error is not None and not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower():
+            if (
+                error is not None
+                and not isinstance(error, _NOT_FAKED + _OF_DATA)
+                and "fake" not in text_of(error).lower()
+            ):
                 return screened
         trial = self._run(guess, None)
         before = dict(self.ranges)

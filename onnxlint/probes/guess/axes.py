@@ -60,7 +60,6 @@ def find_axes(bench: Bench, guess: Guesses) -> Shaped:
 
 
 def _size(slots: Mapping[str, Slot], axes: Sequence[Axis]) -> int:
-    """The size that these axes have in common."""
     name, axis = axes[0]
     return slots[name].shape[axis]
 

@@ -25,7 +25,6 @@ _QUOTED = re.compile(r"'(\w+)'")
 _MISSING = re.compile(r"missing \d+ required [\w-]+ arguments?: (.*)")
 _WRAPPED = ("fn", "func", "block", "module", "net")  # what a wrapper calls
 _MODULES = ("model", "encoder", "decoder", "backbone", "vit", "transformer", "teacher", "student")
-_CONFIGURATIONS = ("config", "cfg", "args")
 _NESTED = 2  # modules that take modules, which take modules
 
 
@@ -85,7 +84,7 @@ def _argument(p: inspect.Parameter, cls: Any, nested: int) -> Any:
         return {TARGET: "torch.nn:Identity"}
     if typing.get_origin(note) in (list, tuple, Sequence) and typing.get_args(note)[0] is int:
         return [8] * max(2, sum(a is int for a in typing.get_args(note)))
-    if note is int or (note is p.empty and p.name not in (*_MODULES, *_CONFIGURATIONS)):
+    if note is int or (note is p.empty and p.name not in (*_MODULES, "config", "cfg", "args")):
         return 8
     return {bool: False, float: 0.5, str: None}.get(note) if inspect.isclass(note) else None
 
@@ -138,7 +137,6 @@ def _tiny_config(cls: Any) -> dict[str, Any]:
 
 
 def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> list[dict[str, Any]]:
-    """Other arguments for what a constructor raised."""
     text = text_of(error)
     result: list[dict[str, Any]] = []
     named = [n for n in arguments if re.search(rf"\b{re.escape(n)}\b", text)] or at_fault(error, list(arguments))

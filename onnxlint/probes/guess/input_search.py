@@ -144,10 +144,13 @@ def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
     guesses: list[Guess] = [*_of_its_layer(p, facts), *_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
     if main is None:
         guesses += facts.layers
-        if _is_integer(p) and not _TYPED.search(str(p.annotation)):
+        whole = say.TOKENS.search(p.name.lower()) or "LongTensor" in str(p.annotation)
+        if whole and not _TYPED.search(str(p.annotation)):
             guesses.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
-    else:
-        guesses += [*([main, *_like(main)] if isinstance(main, Slot) else ()), *facts.layers[:3]]
+    elif isinstance(main, Slot):  # second inputs are often made for the first: of its shape, of its rows
+        first, last = main.shape[0], main.shape[-1]
+        guesses += [main, *floats((first, last), (first,), *([(first, 8, last)] if len(main.shape) > 2 else ()))]
+    guesses += facts.layers[:3]
     return list({repr(guess): guess for guess in guesses}.values())
 
 
@@ -159,10 +162,6 @@ def _of_its_layer(p: Asked, facts: Facts) -> list[Guess]:
     level = int(p.label.rpartition(".")[2])
     images = [slot.shape for slot in usual if len(slot.shape) == 4 and level]
     return [*floats(*((*shape[:2], *(max(size >> level, 1) for size in shape[2:])) for shape in images)), *usual]
-
-
-def _is_integer(p: Asked) -> bool:
-    return bool(say.TOKENS.search(p.name.lower())) or "LongTensor" in str(p.annotation)
 
 
 def _annotated(p: Asked, facts: Facts) -> list[Guess]:
@@ -256,12 +255,6 @@ def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
     if name in ("hidden_states", "inputs_embeds", "embeddings", "context", "memory", "encoder_hidden_states"):
         guesses = [*floats(*((b, t, w) for w in facts.widths[:3]))]
     return guesses
-
-
-def _like(main: Slot) -> list[Slot]:
-    """Second inputs are often made for the first: of its shape, of its rows."""
-    first, last = main.shape[0], main.shape[-1]
-    return floats((first, last), (first,), *([(first, 8, last)] if len(main.shape) > 2 else ()))
 
 
 def _inside(p: inspect.Parameter, tree: ast.Module, model: nn.Module) -> list[Asked]:

@@ -138,7 +138,6 @@ def _hint(search: SearchResult) -> dict[str, str]:
 
 
 def _configuration(factory: str, assumed: Assumed) -> str:
-    """The lines that declare all this."""
     tables = {"eval": assumed.eval, "arguments": assumed.arguments, "inputs": nested(assumed.inputs)}
     tables |= {"values": nested(assumed.values), "sizes": assumed.sizes, "ranges": assumed.ranges}
     head = (*(f"# {note}" for note in assumed.notes), "[[tool.onnxlint.models]]", f"factory = {_toml(factory)}")

@@ -1,7 +1,6 @@
 """Sizes that dynamo's guards rule out: there a branch such as `if x.shape[1] < 512:` takes its other arm."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import sympy
 
@@ -47,10 +46,8 @@ def try_other_sides(probe: Probe, eager: Eager, export: Export) -> None:
 
 def _beyond(guard: Guard, eager: Eager, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """The dims that a guard speaks of, each with the sizes nearest to the example's for which it does not hold."""
-    dims: dict[Any, str] = {}
-    for symbol in guard.expression.free_symbols:
-        leaf, axis = guard.symbols.get(str(symbol), ("", 0))
-        dims[symbol] = eager.example.dynamic.get(leaf, {}).get(axis, "")
+    places = {symbol: guard.symbols.get(str(symbol), ("", 0)) for symbol in guard.expression.free_symbols}
+    dims = {symbol: eager.example.dynamic.get(leaf, {}).get(axis, "") for symbol, (leaf, axis) in places.items()}
     for dim in sorted(set(dims.values())) if all(dims.values()) else ():
         alone = guard.expression.subs({symbol: sizes[d] for symbol, d in dims.items() if d != dim})
         mine = [symbol for symbol, d in dims.items() if d == dim]
