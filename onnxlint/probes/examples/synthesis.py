@@ -8,7 +8,7 @@ import torch
 
 from onnxlint.base.probe_records import TensorSpec
 from onnxlint.probes.common.nested import root, word
-from onnxlint.probes.examples.value_domains import sampler
+from onnxlint.probes.examples.value_domains import length_sampler, sampler
 
 # What a dim is called says which sizes it can have: strides halve images, so those sizes are even.
 _BY_NAME = (
@@ -36,7 +36,8 @@ def tensors_for(
         if longest is None:
             made[name] = _tensor(word(name), spec, shapes[name], model, bounds)
         else:
-            made[name] = lengths(longest, shapes[name]).to(getattr(torch, spec.dtype))
+            falling = torch.tensor([2, 1], dtype=getattr(torch, spec.dtype))  # as `pack_padded_sequence` wants them
+            made[name] = length_sampler(falling, longest)(shapes[name], "normal")
     return made
 
 
@@ -55,13 +56,6 @@ def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> in
     words = _stems(word(name).lower())
     others.sort(key=lambda other: not words & _stems(word(other).lower()))
     return shapes[others[0]][1] if others else None
-
-
-def lengths(longest: int, shape: tuple[int, ...]) -> torch.Tensor:
-    """From the longest, which fills its row, down: so `pack_padded_sequence` wants them."""
-    drawn = torch.randint(1, longest + 1, shape)
-    drawn[:1] = longest
-    return drawn.sort(descending=True).values
 
 
 def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:

@@ -66,8 +66,7 @@ def captured(
     """The first step of an export alone: the model, which may be changed by it, as a graph; None if it is refused."""
     example = call_form(example)
     with quiet(), _located():
-        shapes = dynamic_shapes(model, example)
-        return strategy()(model, example.args, dict(example.kwargs), shapes).exported_program
+        return strategy()(model, example.args, dict(example.kwargs), dynamic_shapes(model, example)).exported_program
 
 
 def call_form(example: Example) -> Example:

@@ -17,8 +17,6 @@ Options = Mapping[str, Callable[[], Sequence[Guess]]]
 _WANTED_AND_ACTUAL = (
     r"to have (\d+) channels, but got (\d+)",
     r"of length (\d+), but found (\d+)",
-    r"expected size (\d+) but got size (\d+)",
-    r"input.size\(-1\) must be equal to input_size\. expected (\d+),? got (\d+)",
     r"expected hidden.*?(\d+).*?got.*?(\d+)",
     r"was expecting embedding dimension of (\d+),? but got (\d+)",
     r"must have (\d+) (?:channels|features|dimensions).*?(?:got|but|found|has)\D*(\d+)",
@@ -39,8 +37,7 @@ _EINOPS = re.compile(r"pattern \"(.+?)->.*?Input tensor shape: torch\.Size\(\[([
 _MULTIPLE = re.compile(r"(?:divisible by|multiple of|divide axis of length \d+ in chunks of)\D*(\d+)", re.IGNORECASE)
 _AXIS_LENGTH = re.compile(r"divide axis of length (\d+) in chunks of (\d+)")
 _RANKS = (
-    r"not enough values to unpack \(expected (?:at least )?(\d)",
-    r"too many values to unpack \(expected (\d)",
+    r"values to unpack \(expected (?:at least )?(\d)",
     r"wrong shape: expected (?:>=)?(\d) dims",
     r"expected (\d)D? ?(?:dimensions|dims|-dimensional)",
     r"expected \dD (?:\(unbatched\) )?or (\d)D",

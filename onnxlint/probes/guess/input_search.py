@@ -49,8 +49,8 @@ class Asked:
 class SearchResult:
     """A guess that forward took, or None with what was tried last and what it raised."""
 
-    guess: dict[str, Guess] | None
-    tried: tuple[dict[str, Guess], ...]
+    guess: Guesses | None
+    tried: tuple[Guesses, ...]
     reason: str = ""
 
 
@@ -98,15 +98,11 @@ def _first_guesses(facts: Facts, wanted: list[Asked], fixed: dict[str, Guess]) -
 
 
 def _search(
-    bench: Bench,
-    facts: Facts,
-    guesses: list[dict[str, Guess]],
-    named: list[inspect.Parameter],
-    besides: Sequence[Guesses],
+    bench: Bench, facts: Facts, guesses: Sequence[Guesses], named: list[inspect.Parameter], besides: Sequence[Guesses]
 ) -> SearchResult:
     queue = deque((guess, 0) for guess in guesses)
     seen = {repr(sorted(guess.items())) for guess in besides}
-    tried: list[dict[str, Guess]] = []
+    tried: list[Guesses] = []
     reason = "nothing could be tried"
     best_depth = -1
     while queue and not bench.spent:

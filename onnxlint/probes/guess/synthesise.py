@@ -20,7 +20,7 @@ from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
 from onnxlint.probes.guess.conventions import suggestion
 from onnxlint.probes.guess.input_search import SearchResult, find_inputs
-from onnxlint.probes.guess.model_facts import Guess, Plain, Slot, slots_of
+from onnxlint.probes.guess.model_facts import Guesses, Plain, Slot, slots_of
 
 TRIES = 60
 AXES = 80  # tries, once the example is known, to find the dynamic dims
@@ -72,7 +72,7 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     return complete, assumed
 
 
-def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dict[str, Guess], Shaped]:
+def _movable(bench: Bench, guess: Guesses, shaped: Shaped) -> tuple[Guesses, Shaped]:
     """Another guess that forward takes, with a dim that moves: a square matrix says little. The same where none is."""
     tried = [guess]
     while len(tried) <= OTHERS and not bench.spent:
