@@ -1,7 +1,5 @@
 """The arms of a branch as one computation: which variables each sets, and `torch.where` of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Changes of a call's arguments: commas, comments and line breaks of the others stay as they are."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from onnxlint.rules.engine.site import argument, keywords

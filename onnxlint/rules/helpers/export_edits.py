@@ -1,7 +1,5 @@
 """What rules of export calls share: the call around a finding, its arguments and names, and those of the exporters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """Variables that hold a Python number read out of a tensor: the tensor itself in their place, where that works."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from onnxlint.base.records import Edit

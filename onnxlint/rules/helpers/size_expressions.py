@@ -1,7 +1,5 @@
 """Sizes: which axis of which tensor an expression is, and whole-number arithmetic in the place of Python's."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from onnxlint.rules.engine.site import Site, bare, elements, indices, literal, same, tight

@@ -1,7 +1,5 @@
 """What an expression is, as far as its tree and what the dataflow knew of the variables tell: a tensor, a size."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Iterator
 

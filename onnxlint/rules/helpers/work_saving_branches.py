@@ -1,7 +1,5 @@
 """Branches that only save work, and so may go; and branches around a statement that is to stay out of the export."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import libcst as cst
