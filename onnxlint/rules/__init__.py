@@ -1,1 +1,1 @@
-"""The libcst pass: rules look at libcst trees with what the dataflow observed, and mend them there."""
+"""The libcst pass: a module `onx...` holds one rule; the contract of the same name under rules/ says what it finds."""

@@ -1,5 +1,3 @@
-"""ONX101 tensor-branch. Contract: rules/ONX101-tensor-branch.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Edit, Fix, Outcome, Safety, Severity
@@ -25,7 +23,6 @@ WORDS = {
 class TensorBranch(Rule):
     """Object to a test that reads tensor data; shape, dtype and None-ness are not data."""
 
-    code = "ONX101"
     safety = Safety.UNSAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX102 tensor-bool-operator. Contract: rules/ONX102-tensor-bool-operator.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.value_kinds import Values, condition
 class TensorBoolOperator(Rule):
     """Object to an operator that asks a tensor for its truth."""
 
-    code = "ONX102"
     safety = Safety.UNSAFE
 
     def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX103 tensor-assert. Contract: rules/ONX103-tensor-assert.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -14,7 +12,6 @@ _EAGER = "not torch.onnx.is_in_onnx_export()"
 class TensorAssert(Rule):
     """Object to an assert, or an `if` that only raises, on tensor data."""
 
-    code = "ONX103"
     safety = Safety.SAFE
 
     def on_assertion(self, node: Node, assertion: Assertion) -> Objections:

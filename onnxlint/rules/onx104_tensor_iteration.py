@@ -1,13 +1,9 @@
-"""ONX104 tensor-iteration. Contract: rules/ONX104-tensor-iteration.md."""
-
 from onnxlint.flow.state.observations import Loop
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class TensorIteration(Rule):
     """Object to Python iteration over a tensor along an axis that may change its size."""
-
-    code = "ONX104"
 
     def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "sizes":

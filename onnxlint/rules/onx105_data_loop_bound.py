@@ -1,13 +1,9 @@
-"""ONX105 data-loop-bound. Contract: rules/ONX105-data-loop-bound.md."""
-
 from onnxlint.flow.state.observations import Loop
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DataLoopBound(Rule):
     """Object to a loop whose count is read out of a tensor."""
-
-    code = "ONX105"
 
     def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "data":

@@ -1,5 +1,3 @@
-"""ONX106 dim-branch. Contract: rules/ONX106-dim-branch.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -20,7 +18,6 @@ from onnxlint.rules.helpers.work_saving_branches import (
 class DimBranch(Rule):
     """Object to a branch on a size that may change after the export."""
 
-    code = "ONX106"
     safety = Safety.SAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX107 dim-loop. Contract: rules/ONX107-dim-loop.md."""
-
 from onnxlint.flow.state.observations import Loop
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DimLoop(Rule):
     """Object to a loop that runs as often as a dynamic axis is long."""
-
-    code = "ONX107"
 
     def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "dim":

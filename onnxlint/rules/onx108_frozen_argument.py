@@ -1,13 +1,9 @@
-"""ONX108 frozen-argument. Contract: rules/ONX108-frozen-argument.md."""
-
 from onnxlint.flow.state import observations
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class FrozenArgument(Rule):
     """Object to a Python number or bool among the example's inputs."""
-
-    code = "ONX108"
 
     def on_frozen_argument(self, node: Node, argument: observations.FrozenArgument) -> Objections:
         number = argument.value[0] in "-.0123456789"

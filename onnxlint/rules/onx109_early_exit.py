@@ -1,5 +1,3 @@
-"""ONX109 early-exit. Contract: rules/ONX109-early-exit.md."""
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -10,7 +8,6 @@ from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard
 class EarlyExit(Rule):
     """Object to a loop that tensor data may leave before its end."""
 
-    code = "ONX109"
     safety = Safety.UNSAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX110 tensor-builtin. Contract: rules/ONX110-tensor-builtin.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
@@ -22,7 +20,6 @@ BUILTINS = {
 class TensorBuiltin(Rule):
     """Object to a builtin that compares tensors, or asks them for their truth."""
 
-    code = "ONX110"
     safety = Safety.UNSAFE
 
     def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX111 data-chosen-item. Contract: rules/ONX111-data-chosen-item.md."""
-
 from onnxlint.flow.state.observations import ItemChoice
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DataChosenItem(Rule):
     """Object to a Python container whose item tensor data chooses."""
-
-    code = "ONX111"
 
     def on_item_choice(self, node: Node, seen: ItemChoice) -> Objections:
         yield Objection(

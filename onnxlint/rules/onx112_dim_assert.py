@@ -1,5 +1,3 @@
-"""ONX112 dim-assert. Contract: rules/ONX112-dim-assert.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.work_saving_branches import under_guard
 class DimAssert(Rule):
     """Object to a check of a size that TorchScript refuses."""
 
-    code = "ONX112"
     safety = Safety.SAFE
 
     def on_size_check(self, node: Node, seen: SizeCheck) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX113 dim-flag. Contract: rules/ONX113-dim-flag.md."""
-
 from onnxlint.flow.state.observations import SizeFlag
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DimFlag(Rule):
     """Object to a comparison of sizes that an operator takes for a Python bool."""
-
-    code = "ONX113"
 
     def on_size_flag(self, node: Node, seen: SizeFlag) -> Objections:
         yield Objection(

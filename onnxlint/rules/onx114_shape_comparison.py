@@ -1,5 +1,3 @@
-"""ONX114 shape-comparison. Contract: rules/ONX114-shape-comparison.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -13,7 +11,6 @@ from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignme
 class ShapeComparison(Rule):
     """Object to a branch on whether two sizes are equal."""
 
-    code = "ONX114"
     safety = Safety.UNSAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX115 padding-branch. Contract: rules/ONX115-padding-branch.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -17,7 +15,6 @@ _TITLE = "pad always, by an amount that may be zero"
 class PaddingBranch(Rule):
     """Object to a branch that pads only where a division leaves a rest."""
 
-    code = "ONX115"
     safety = Safety.SAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX116 exception-branch. Contract: rules/ONX116-exception-branch.md."""
-
 from onnxlint.flow.state.observations import Attempt
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class ExceptionBranch(Rule):
     """Object to a computation that an exception replaces by another one."""
-
-    code = "ONX116"
 
     def on_attempt(self, node: Node, attempt: Attempt) -> Objections:
         yield Objection(

@@ -1,13 +1,9 @@
-"""ONX117 size-type-test. Contract: rules/ONX117-size-type-test.md."""
-
 from onnxlint.flow.state.observations import TypeTest
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SizeTypeTest(Rule):
     """Object to a test whether a dynamic size is an `int`, or a tensor with axes."""
-
-    code = "ONX117"
 
     def on_type_test(self, node: Node, seen: TypeTest) -> Objections:
         if seen.tensor:

@@ -1,5 +1,3 @@
-"""ONX201 literal-batch. Contract: rules/ONX201-literal-batch.md."""
-
 from collections.abc import Sequence
 
 import libcst as cst
@@ -15,7 +13,6 @@ from onnxlint.rules.helpers.size_expressions import size_named
 class LiteralBatch(Rule):
     """Object to a literal size where a dynamic axis should be followed."""
 
-    code = "ONX201"
     safety = Safety.SAFE
 
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX202 dim-to-python. Contract: rules/ONX202-dim-to-python.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
@@ -31,7 +29,6 @@ _DYNAMO_HAS = (".is_integer()", ".conjugate()")
 class DimToPython(Rule):
     """Object to a symbolic size that became a plain number, which then shapes something."""
 
-    code = "ONX202"
     safety = Safety.SAFE
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:

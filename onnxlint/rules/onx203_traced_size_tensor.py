@@ -1,5 +1,3 @@
-"""ONX203 traced-size-tensor. Contract: rules/ONX203-traced-size-tensor.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
@@ -21,7 +19,6 @@ _REFUSED = frozenset(("as_tensor", "asarray"))  # which dynamo does not even tak
 class TracedSizeTensor(Rule):
     """Object to a tensor built from Python data at a dynamic size."""
 
-    code = "ONX203"
     safety = Safety.SAFE
 
     def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:

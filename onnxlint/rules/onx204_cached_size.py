@@ -1,13 +1,9 @@
-"""ONX204 cached-size. Contract: rules/ONX204-cached-size.md."""
-
 from onnxlint.flow.state.observations import StateWrite
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class CachedSize(Rule):
     """Object to something kept on the module at the size of the input that came by."""
-
-    code = "ONX204"
 
     def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind == "cache" and write.read_back:

@@ -1,5 +1,3 @@
-"""ONX205 squeeze-all-dims. Contract: rules/ONX205-squeeze-all-dims.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.value_kinds import sizes_of
 class SqueezeAllDims(Rule):
     """Object to `squeeze()` without a dim on a tensor that has dynamic axes."""
 
-    code = "ONX205"
     safety = Safety.UNSAFE
 
     def on_squeeze(self, node: Node, squeeze: Squeeze) -> Objections:

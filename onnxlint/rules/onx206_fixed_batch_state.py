@@ -1,5 +1,3 @@
-"""ONX206 fixed-batch-state. Contract: rules/ONX206-fixed-batch-state.md."""
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -10,7 +8,6 @@ from onnxlint.rules.onx201_literal_batch import literal_hints, take_the_size
 class FixedBatchState(Rule):
     """Object to a state that is made with the batch of the example."""
 
-    code = "ONX206"
     safety = Safety.SAFE
 
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX207 data-dependent-size. Contract: rules/ONX207-data-dependent-size.md."""
-
 from onnxlint.flow.state.observations import DataSize
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DataDependentSize(Rule):
     """Object to a size that is the largest value in a tensor."""
-
-    code = "ONX207"
 
     def on_data_size(self, node: Node, seen: DataSize) -> Objections:
         yield Objection(

@@ -1,13 +1,9 @@
-"""ONX208 size-as-key. Contract: rules/ONX208-size-as-key.md."""
-
 from onnxlint.flow.state.observations import SizeKey
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SizeAsKey(Rule):
     """Object to a Python container that is asked for the item of a size."""
-
-    code = "ONX208"
 
     def on_size_key(self, node: Node, seen: SizeKey) -> Objections:
         yield Objection(

@@ -1,13 +1,9 @@
-"""ONX209 dynamic-split. Contract: rules/ONX209-dynamic-split.md."""
-
 from onnxlint.flow.state.observations import SizeSplit
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class DynamicSplit(Rule):
     """Object to pieces whose number or length follows a dynamic size."""
-
-    code = "ONX209"
 
     def on_size_split(self, node: Node, seen: SizeSplit) -> Objections:
         yield Objection(

@@ -1,13 +1,9 @@
-"""ONX210 adaptive-pool. Contract: rules/ONX210-adaptive-pool.md."""
-
 from onnxlint.flow.state.observations import PooledSize
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class AdaptivePool(Rule):
     """Object to pooling to a grid whose window no exporter can write down."""
-
-    code = "ONX210"
 
     def on_pooled_size(self, node: Node, seen: PooledSize) -> Objections:
         if seen.cells is not None:

@@ -1,5 +1,3 @@
-"""ONX211 dim-as-attribute. Contract: rules/ONX211-dim-as-attribute.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -14,7 +12,6 @@ _POOLS = {f"{kind}_pool{n}d": (name, n) for kind, name in (("avg", "mean"), ("ma
 class DimAsAttribute(Rule):
     """Object to a size where an ONNX operator has a constant."""
 
-    code = "ONX211"
     safety = Safety.UNSAFE
 
     def on_size_attribute(self, node: Node, seen: SizeAttribute) -> Objections:

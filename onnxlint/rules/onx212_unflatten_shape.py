@@ -1,5 +1,3 @@
-"""ONX212 unflatten-shape. Contract: rules/ONX212-unflatten-shape.md."""
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -7,8 +5,6 @@ from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 class UnflattenShape(Rule):
     """Object to a size read after `unflatten`, which TorchScript's trace takes for a number."""
-
-    code = "ONX212"
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how == "a size after unflatten":

@@ -1,5 +1,3 @@
-"""ONX213 literal-length. Contract: rules/ONX213-literal-length.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -13,7 +11,6 @@ from onnxlint.rules.onx201_literal_batch import literal_hints, size_arguments
 class LiteralLength(Rule):
     """Object to a range or table of the example's length on an axis that was declared dynamic."""
 
-    code = "ONX213"
     safety = Safety.SAFE
 
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX214 scale-from-size. Contract: rules/ONX214-scale-from-size.md."""
-
 from onnxlint.flow.state.observations import SizeScale
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class ScaleFromSize(Rule):
     """Object to a resize by a factor that was computed from a size."""
-
-    code = "ONX214"
 
     def on_size_scale(self, node: Node, seen: SizeScale) -> Objections:
         yield Objection(

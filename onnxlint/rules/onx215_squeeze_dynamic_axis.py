@@ -1,13 +1,9 @@
-"""ONX215 squeeze-dynamic-axis. Contract: rules/ONX215-squeeze-dynamic-axis.md."""
-
 from onnxlint.flow.state.observations import Squeeze
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SqueezeDynamicAxis(Rule):
     """Object to a squeeze that depends on the size of a dynamic axis."""
-
-    code = "ONX215"
 
     def on_squeeze(self, node: Node, seen: Squeeze) -> Objections:
         if seen.dim is not None and seen.certain:  # in an arm that a size chose, the size is known

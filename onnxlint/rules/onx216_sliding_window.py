@@ -1,13 +1,9 @@
-"""ONX216 sliding-window. Contract: rules/ONX216-sliding-window.md."""
-
 from onnxlint.flow.state.observations import WindowSize
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SlidingWindow(Rule):
     """Object to windows whose number follows a dynamic size."""
-
-    code = "ONX216"
 
     def on_window_size(self, node: Node, seen: WindowSize) -> Objections:
         yield Objection(

@@ -1,5 +1,3 @@
-"""ONX217 negative-size-division. Contract: rules/ONX217-negative-size-division.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -18,7 +16,6 @@ WORDS = {
 class NegativeSizeDivision(Rule):
     """Object to a division of sizes that ONNX rounds otherwise."""
 
-    code = "ONX217"
     safety = Safety.SAFE
 
     def on_size_division(self, node: Node, seen: SizeDivision) -> Objections:

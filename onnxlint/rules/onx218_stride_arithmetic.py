@@ -1,13 +1,9 @@
-"""ONX218 stride-arithmetic. Contract: rules/ONX218-stride-arithmetic.md."""
-
 from onnxlint.flow.state.observations import SizeStride
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class StrideArithmetic(Rule):
     """Object to strides that the trace takes for numbers."""
-
-    code = "ONX218"
 
     def on_size_stride(self, node: Node, seen: SizeStride) -> Objections:
         yield Objection(

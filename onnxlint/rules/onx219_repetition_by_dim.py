@@ -1,13 +1,9 @@
-"""ONX219 repetition-by-dim. Contract: rules/ONX219-repetition-by-dim.md."""
-
 from onnxlint.flow.state.observations import SizeRepetition
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class RepetitionByDim(Rule):
     """Object to something repeated as often as a size says, where the count has to be a number."""
-
-    code = "ONX219"
 
     def on_size_repetition(self, node: Node, seen: SizeRepetition) -> Objections:
         yield Objection(

@@ -1,5 +1,3 @@
-"""ONX220 size-pinning-factory. Contract: rules/ONX220-size-pinning-factory.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site, argument, dotted, has_star, keyword
 class SizePinningFactory(Rule):
     """Object to a factory function that takes its size for a number."""
 
-    code = "ONX220"
     safety = Safety.UNSAFE
 
     def on_factory_size(self, node: Node, seen: FactorySize) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX221 attention-length. Contract: rules/ONX221-attention-length.md."""
-
 from onnxlint.flow.state.observations import AttentionSize
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class AttentionLength(Rule):
     """Object to an attention of torch.nn over a dynamic length, which TorchScript's exporter fixes."""
-
-    code = "ONX221"
 
     def on_attention_size(self, node: Node, seen: AttentionSize) -> Objections:
         yield Objection(

@@ -1,5 +1,3 @@
-"""ONX301 export-without-eval. Contract: rules/ONX301-export-without-eval.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site, argument
 class ExportWithoutEval(Rule):
     """Object to the export of a model that nobody put in eval mode."""
 
-    code = "ONX301"
     safety = Safety.UNSAFE
     changes_output = True
 

@@ -1,5 +1,3 @@
-"""ONX302 functional-dropout. Contract: rules/ONX302-functional-dropout.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.call_edits import set_argument
 class FunctionalDropout(Rule):
     """Object to a dropout that is active in eval mode too."""
 
-    code = "ONX302"
     safety = Safety.UNSAFE
     changes_output = True
 

@@ -1,5 +1,3 @@
-"""ONX303 train-mode-forced. Contract: rules/ONX303-train-mode-forced.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -14,7 +12,6 @@ from onnxlint.rules.engine.site import Site, is_name
 class TrainModeForced(Rule):
     """Object to modules put in train mode where the model is meant to run in eval mode."""
 
-    code = "ONX303"
     safety = Safety.UNSAFE
     changes_output = True
 

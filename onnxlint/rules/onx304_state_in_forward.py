@@ -1,5 +1,3 @@
-"""ONX304 state-in-forward. Contract: rules/ONX304-state-in-forward.md."""
-
 from onnxlint.base.records import Severity
 from onnxlint.flow.state.observations import StateWrite
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -7,8 +5,6 @@ from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 class StateInForward(Rule):
     """Object to a buffer, counter, attribute or container of the module that forward writes and reads again."""
-
-    code = "ONX304"
 
     def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind in ("cache", "global", "class") or not write.read_back:

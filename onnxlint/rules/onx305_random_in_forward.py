@@ -1,5 +1,3 @@
-"""ONX305 random-in-forward. Contract: rules/ONX305-random-in-forward.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety, Severity
@@ -16,7 +14,6 @@ _ADDED = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 class RandomInForward(Rule):
     """Object to a random draw in what is exported."""
 
-    code = "ONX305"
     safety = Safety.UNSAFE
     changes_output = True
 

@@ -1,5 +1,3 @@
-"""ONX306 unregistered-modules. Contract: rules/ONX306-unregistered-modules.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -13,7 +11,6 @@ _TEXT = (cst.SimpleString, cst.ConcatenatedString)
 class UnregisteredModules(Rule):
     """Object to modules in a plain container."""
 
-    code = "ONX306"
     safety = Safety.UNSAFE
     changes_output = True
 

@@ -1,5 +1,3 @@
-"""ONX307 batch-statistics. Contract: rules/ONX307-batch-statistics.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.call_edits import set_argument
 class BatchStatistics(Rule):
     """Object to a normalisation that uses the statistics of the batch in eval mode."""
 
-    code = "ONX307"
     safety = Safety.UNSAFE
     changes_output = True
 

@@ -1,13 +1,9 @@
-"""ONX308 global-state. Contract: rules/ONX308-global-state.md."""
-
 from onnxlint.flow.state.observations import StateWrite
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class GlobalState(Rule):
     """Object to state that outlives the call in a global, a class or a container of the module's file."""
-
-    code = "ONX308"
 
     def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind in ("global", "class") and write.read_back:

@@ -1,5 +1,3 @@
-"""ONX309 bypassed-hooks. Contract: rules/ONX309-bypassed-hooks.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site
 class BypassedHooks(Rule):
     """Object to `layer.forward(x)` on a layer whose weight a hook computes."""
 
-    code = "ONX309"
     safety = Safety.UNSAFE
     changes_output = True
 

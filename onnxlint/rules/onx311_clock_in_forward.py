@@ -1,13 +1,9 @@
-"""ONX311 clock-in-forward. Contract: rules/ONX311-clock-in-forward.md."""
-
 from onnxlint.flow.state.observations import ClockRead
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class ClockInForward(Rule):
     """Object to the time of day in tensor arithmetic."""
-
-    code = "ONX311"
 
     def on_clock_read(self, node: Node, read: ClockRead) -> Objections:
         yield Objection(

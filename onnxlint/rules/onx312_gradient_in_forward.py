@@ -1,13 +1,9 @@
-"""ONX312 gradient-in-forward. Contract: rules/ONX312-gradient-in-forward.md."""
-
 from onnxlint.flow.state.observations import GradientCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class GradientInForward(Rule):
     """Object to autograd in what is exported."""
-
-    code = "ONX312"
 
     def on_gradient_call(self, node: Node, call: GradientCall) -> Objections:
         yield Objection(

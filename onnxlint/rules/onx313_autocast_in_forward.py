@@ -1,13 +1,9 @@
-"""ONX313 autocast-in-forward. Contract: rules/ONX313-autocast-in-forward.md."""
-
 from onnxlint.flow.state.observations import AutocastCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class AutocastInForward(Rule):
     """Object to autocast that is on inside of the model."""
-
-    code = "ONX313"
 
     def on_autocast_call(self, node: Node, call: AutocastCall) -> Objections:
         yield Objection(

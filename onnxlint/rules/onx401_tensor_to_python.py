@@ -1,5 +1,3 @@
-"""ONX401 tensor-to-python. Contract: rules/ONX401-tensor-to-python.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
@@ -14,7 +12,6 @@ from onnxlint.rules.onx403_tensor_from_tensor import stacked
 class TensorToPython(Rule):
     """Object to a tensor read into a Python value that the graph then depends on."""
 
-    code = "ONX401"
     safety = Safety.UNSAFE
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:

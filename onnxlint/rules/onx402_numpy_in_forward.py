@@ -1,5 +1,3 @@
-"""ONX402 numpy-in-forward. Contract: rules/ONX402-numpy-in-forward.md."""
-
 from collections.abc import Iterator
 
 import libcst as cst
@@ -60,7 +58,6 @@ LONGEST = 500  # lines of a function that is rewritten as a whole, for each of i
 class NumpyInForward(Rule):
     """Object to numpy on tensor data in what is exported."""
 
-    code = "ONX402"
     safety = Safety.UNSAFE
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX403 tensor-from-tensor. Contract: rules/ONX403-tensor-from-tensor.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -17,7 +15,6 @@ _LIST = (cst.List, cst.ListComp, cst.Tuple)
 class TensorFromTensor(Rule):
     """Object to a tensor constructor that copies the data of another tensor."""
 
-    code = "ONX403"
     safety = Safety.SAFE
 
     def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:

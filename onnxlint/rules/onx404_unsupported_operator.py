@@ -1,5 +1,3 @@
-"""ONX404 unsupported-operator. Contract: rules/ONX404-unsupported-operator.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
@@ -24,7 +22,6 @@ _TITLE = "sort, and take the middle"
 class UnsupportedOperator(Rule):
     """Object to an operator that an exporter cannot lower at the target opset."""
 
-    code = "ONX404"
     safety = Safety.UNSAFE
 
     def on_call(self, node: Node, call: Call) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX405 repeated-index-add. Contract: rules/ONX405-repeated-index-add.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.value_kinds import sizes_of
 class RepeatedIndexAdd(Rule):
     """Object to `index_add`, of which TorchScript keeps one summand where an index repeats."""
 
-    code = "ONX405"
     safety = Safety.SAFE
 
     def on_index_add_call(self, node: Node, call: IndexAddCall) -> Objections:

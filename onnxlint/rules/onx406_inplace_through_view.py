@@ -1,5 +1,3 @@
-"""ONX406 inplace-through-view. Contract: rules/ONX406-inplace-through-view.md."""
-
 import libcst as cst
 
 from onnxlint.flow.state.observations import ViewWrite
@@ -8,8 +6,6 @@ from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 class InplaceThroughView(Rule):
     """Object to an in-place write through a view."""
-
-    code = "ONX406"
 
     def on_view_write(self, node: Node, write: ViewWrite) -> Objections:
         match node:

@@ -1,5 +1,3 @@
-"""ONX407 complex-numbers. Contract: rules/ONX407-complex-numbers.md."""
-
 from onnxlint.flow.state.observations import ComplexCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import named
@@ -7,8 +5,6 @@ from onnxlint.rules.helpers.export_edits import named
 
 class ComplexNumbers(Rule):
     """Object to an operator on complex numbers that an exporter has no real form of."""
-
-    code = "ONX407"
 
     def on_complex_call(self, node: Node, call: ComplexCall) -> Objections:
         what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"

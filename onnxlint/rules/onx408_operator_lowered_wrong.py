@@ -1,5 +1,3 @@
-"""ONX408 operator-lowered-wrong. Contract: rules/ONX408-operator-lowered-wrong.md."""
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Call
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -13,8 +11,6 @@ _RESULTS = {
 
 class OperatorLoweredWrong(Rule):
     """Object to an operator that an exporter translates to something else."""
-
-    code = "ONX408"
 
     def on_call(self, node: Node, call: Call) -> Objections:
         how = f" {call.detail}" if call.detail[:3] == "of " else f" with `{call.detail}`" if call.detail else ""

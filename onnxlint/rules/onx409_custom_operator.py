@@ -1,13 +1,9 @@
-"""ONX409 custom-operator. Contract: rules/ONX409-custom-operator.md."""
-
 from onnxlint.flow.state.observations import CustomCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class CustomOperator(Rule):
     """Object to a kernel or an operator of one's own, which no exporter can translate."""
-
-    code = "ONX409"
 
     def on_custom_call(self, node: Node, call: CustomCall) -> Objections:
         names = {"torchscript": "TorchScript", "dynamo": "dynamo"}

@@ -1,13 +1,9 @@
-"""ONX410 tensor-to-file. Contract: rules/ONX410-tensor-to-file.md."""
-
 from onnxlint.flow.state.observations import FileWrite
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class TensorToFile(Rule):
     """Object to a tensor that forward stores or plots."""
-
-    code = "ONX410"
 
     def on_file_write(self, node: Node, write: FileWrite) -> Objections:
         yield Objection(

@@ -1,5 +1,3 @@
-"""ONX411 data-attribute. Contract: rules/ONX411-data-attribute.md."""
-
 from enum import Enum
 
 import libcst as cst
@@ -15,7 +13,6 @@ _Binding = cst.Assign | cst.AnnAssign | cst.NamedExpr
 class DataAttribute(Rule):
     """Object to `.data`, which takes a tensor out of the trace."""
 
-    code = "ONX411"
     safety = Safety.SAFE
 
     def on_data_read(self, node: Node, read: DataRead) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX412 math-on-tensor. Contract: rules/ONX412-math-on-tensor.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
@@ -22,7 +20,6 @@ _OTHER = {"fabs": "abs", "pow": "pow", "atan2": "atan2", "hypot": "hypot", "fmod
 class MathOnTensor(Rule):
     """Object to a function of `math` that reads a tensor."""
 
-    code = "ONX412"
     safety = Safety.UNSAFE
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX413 floor-division. Contract: rules/ONX413-floor-division.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -14,7 +12,6 @@ _DIVISION = 'torch.div({left}, {right}, rounding_mode="floor")'
 class FloorDivision(Rule):
     """Object to a quotient that may be negative, which TorchScript rounds to zero."""
 
-    code = "ONX413"
     safety = Safety.SAFE
 
     def on_floor_divide(self, node: Node, division: FloorDivide) -> Objections:

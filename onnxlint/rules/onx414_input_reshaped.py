@@ -1,5 +1,3 @@
-"""ONX414 input-reshaped. Contract: rules/ONX414-input-reshaped.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site
 class InputReshaped(Rule):
     """Object to an in-place change of an input's shape."""
 
-    code = "ONX414"
     safety = Safety.UNSAFE
 
     def on_input_reshape(self, node: Node, call: InputReshape) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX415 input-returned. Contract: rules/ONX415-input-returned.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site
 class InputReturned(Rule):
     """Object to an input among the outputs."""
 
-    code = "ONX415"
     safety = Safety.SAFE
 
     def on_output(self, node: Node, output: Output) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX416 non-tensor-output. Contract: rules/ONX416-non-tensor-output.md."""
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Output
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -22,8 +20,6 @@ EFFECTS = {
 
 class NonTensorOutput(Rule):
     """Object to an output that is no tensor, and holds none in a form that exporters know."""
-
-    code = "ONX416"
 
     def on_output(self, node: Node, output: Output) -> Objections:
         if output.what in WORDS:

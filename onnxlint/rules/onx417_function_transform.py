@@ -1,5 +1,3 @@
-"""ONX417 function-transform. Contract: rules/ONX417-function-transform.md."""
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import TransformCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -8,8 +6,6 @@ from onnxlint.rules.helpers.export_edits import named
 
 class FunctionTransform(Rule):
     """Object to a transform of functions in what is exported."""
-
-    code = "ONX417"
 
     def on_transform_call(self, node: Node, call: TransformCall) -> Objections:
         if call.op.endswith("vmap"):

@@ -1,13 +1,9 @@
-"""ONX418 packed-sequence. Contract: rules/ONX418-packed-sequence.md."""
-
 from onnxlint.flow.state.observations import PackingCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class PackedSequence(Rule):
     """Object to packing by lengths."""
-
-    code = "ONX418"
 
     def on_packing_call(self, node: Node, call: PackingCall) -> Objections:
         yield Objection(

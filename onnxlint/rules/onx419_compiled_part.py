@@ -1,5 +1,3 @@
-"""ONX419 compiled-part. Contract: rules/ONX419-compiled-part.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site, argument, bare, dotted
 class CompiledPart(Rule):
     """Object to a part of the model that is scripted, traced or compiled by itself."""
 
-    code = "ONX419"
     safety = Safety.SAFE
 
     def on_compile_call(self, node: Node, call: CompileCall) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX420 sparse-tensor. Contract: rules/ONX420-sparse-tensor.md."""
-
 from onnxlint.flow.state.observations import SparseCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class SparseTensor(Rule):
     """Object to a sparse or nested layout."""
-
-    code = "ONX420"
 
     def on_sparse_call(self, node: Node, call: SparseCall) -> Objections:
         yield Objection(

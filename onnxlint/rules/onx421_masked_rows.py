@@ -1,13 +1,9 @@
-"""ONX421 masked-rows. Contract: rules/ONX421-masked-rows.md."""
-
 from onnxlint.flow.state.observations import AttentionMask
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class MaskedRows(Rule):
     """Object to a boolean mask from the inputs in fused attention."""
-
-    code = "ONX421"
 
     def on_attention_mask(self, node: Node, mask: AttentionMask) -> Objections:
         yield Objection(

@@ -1,5 +1,3 @@
-"""ONX501 export-without-dynamic-axes. Contract: rules/ONX501-export-without-dynamic-axes.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -13,7 +11,6 @@ from onnxlint.rules.helpers.export_edits import export_call, names
 class ExportWithoutDynamicAxes(Rule):
     """Object to an export that fixes every size to the example's."""
 
-    code = "ONX501"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

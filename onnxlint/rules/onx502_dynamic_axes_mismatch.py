@@ -1,5 +1,3 @@
-"""ONX502 dynamic-axes-mismatch. Contract: rules/ONX502-dynamic-axes-mismatch.md."""
-
 import difflib
 
 import libcst as cst
@@ -14,7 +12,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 class DynamicAxesMismatch(Rule):
     """Object to dynamic axes of an input that does not exist, or of an axis that the model fixes."""
 
-    code = "ONX502"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

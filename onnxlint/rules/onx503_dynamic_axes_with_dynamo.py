@@ -1,5 +1,3 @@
-"""ONX503 dynamic-axes-with-dynamo. Contract: rules/ONX503-dynamic-axes-with-dynamo.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.export_edits import argument_at, export_call, keywor
 class DynamicAxesWithDynamo(Rule):
     """Object to `dynamic_axes` given to the dynamo exporter."""
 
-    code = "ONX503"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

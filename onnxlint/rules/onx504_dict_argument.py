@@ -1,5 +1,3 @@
-"""ONX504 dict-argument. Contract: rules/ONX504-dict-argument.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.export_edits import argument_at, export_call
 class DictArgument(Rule):
     """Object to a dict in the place of the tuple of arguments."""
 
-    code = "ONX504"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX505 export-training-mode. Contract: rules/ONX505-export-training-mode.md."""
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -10,7 +8,6 @@ from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 class ExportTrainingMode(Rule):
     """Object to an export in training mode."""
 
-    code = "ONX505"
     safety = Safety.UNSAFE
     changes_output = True
 

@@ -1,5 +1,3 @@
-"""ONX506 opset-out-of-range. Contract: rules/ONX506-opset-out-of-range.md."""
-
 from functools import partial
 
 from onnxlint.base.records import Outcome, Severity
@@ -15,8 +13,6 @@ TORCHSCRIPT = range(9, 24)  # below, initializers become inputs; above, the expo
 
 class OpsetOutOfRange(Rule):
     """Object to an opset that the exporter does not write, or that no runtime reads."""
-
-    code = "ONX506"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         opset, span = call.opset, argument_at(node, call, "opset_version")

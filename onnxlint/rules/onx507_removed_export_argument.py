@@ -1,5 +1,3 @@
-"""ONX507 removed-export-argument. Contract: rules/ONX507-removed-export-argument.md."""
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -31,7 +29,6 @@ BY_POSITION = 3  # model, args, f
 class RemovedExportArgument(Rule):
     """Object to functions and arguments that torch no longer has."""
 
-    code = "ONX507"
     safety = Safety.SAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX508 deprecated-export-argument. Contract: rules/ONX508-deprecated-export-argument.md."""
-
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -16,7 +14,6 @@ ONLY_DYNAMO = {
 class DeprecatedExportArgument(Rule):
     """Object to arguments that the exporter in use ignores, and to operators left untranslated."""
 
-    code = "ONX508"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

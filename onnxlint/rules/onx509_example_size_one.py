@@ -1,5 +1,3 @@
-"""ONX509 example-size-one. Contract: rules/ONX509-example-size-one.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
@@ -14,7 +12,6 @@ _MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 class ExampleSizeOne(Rule):
     """Object to a dynamic axis of size 1 in the example, where the exporter makes a constant of it."""
 
-    code = "ONX509"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

@@ -1,13 +1,9 @@
-"""ONX511 weights-loaded-after-export. Contract: rules/ONX511-weights-loaded-after-export.md."""
-
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class WeightsLoadedAfterExport(Rule):
     """Object to weights that the model gets when the file is already written."""
-
-    code = "ONX511"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for span, what in call.later_loads:

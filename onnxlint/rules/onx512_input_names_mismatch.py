@@ -1,5 +1,3 @@
-"""ONX512 input-names-mismatch. Contract: rules/ONX512-input-names-mismatch.md."""
-
 from itertools import pairwise
 
 from onnxlint.base.records import EXPORTERS, Outcome, Severity
@@ -10,8 +8,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 
 class InputNamesMismatch(Rule):
     """Object to names of inputs and outputs that the graph cannot take as they are."""
-
-    code = "ONX512"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for argument, names in (("input_names", call.input_names), ("output_names", call.output_names)):

@@ -1,5 +1,3 @@
-"""ONX513 scripted-model. Contract: rules/ONX513-scripted-model.md."""
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -8,8 +6,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 
 class ScriptedModel(Rule):
     """Object to a scripted, traced or compiled model given to an exporter that does not take it."""
-
-    code = "ONX513"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         span = argument_at(node, call, "model")

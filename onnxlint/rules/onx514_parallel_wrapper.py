@@ -1,5 +1,3 @@
-"""ONX514 parallel-wrapper. Contract: rules/ONX514-parallel-wrapper.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -12,7 +10,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 class ParallelWrapper(Rule):
     """Object to the export of a model inside of DataParallel."""
 
-    code = "ONX514"
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

@@ -1,5 +1,3 @@
-"""ONX515 export-precision. Contract: rules/ONX515-export-precision.md."""
-
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -8,8 +6,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 
 class ExportPrecision(Rule):
     """Object to an example of another precision than the model's, and to bfloat16."""
-
-    code = "ONX515"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.api == "torch.export.export":

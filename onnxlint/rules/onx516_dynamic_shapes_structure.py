@@ -1,5 +1,3 @@
-"""ONX516 dynamic-shapes-structure. Contract: rules/ONX516-dynamic-shapes-structure.md."""
-
 from functools import partial
 
 from onnxlint.base.records import Outcome, Severity
@@ -12,8 +10,6 @@ REFUSED = {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
 
 class DynamicShapesStructure(Rule):
     """Object to dynamic shapes that do not fit the inputs, and to dynamic axes that have no names to hold on to."""
-
-    code = "ONX516"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         at = argument_at(node, call, "dynamic_shapes")

@@ -1,5 +1,3 @@
-"""ONX517 example-mismatch. Contract: rules/ONX517-example-mismatch.md."""
-
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -8,8 +6,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 
 class ExampleMismatch(Rule):
     """Object to example inputs that forward does not take."""
-
-    code = "ONX517"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         span = argument_at(node, call, "args")

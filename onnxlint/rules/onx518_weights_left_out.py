@@ -1,5 +1,3 @@
-"""ONX518 weights-left-out. Contract: rules/ONX518-weights-left-out.md."""
-
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -10,7 +8,6 @@ from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 class WeightsLeftOut(Rule):
     """Object to a file without weights."""
 
-    code = "ONX518"
     safety = Safety.SAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

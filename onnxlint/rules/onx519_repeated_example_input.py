@@ -1,5 +1,3 @@
-"""ONX519 repeated-example-input. Contract: rules/ONX519-repeated-example-input.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -11,7 +9,6 @@ from onnxlint.rules.engine.site import Site, is_loaded, variables
 class RepeatedExampleInput(Rule):
     """Object to one tensor given for two inputs."""
 
-    code = "ONX519"
     safety = Safety.SAFE
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

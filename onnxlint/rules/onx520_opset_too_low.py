@@ -1,5 +1,3 @@
-"""ONX520 opset-too-low. Contract: rules/ONX520-opset-too-low.md."""
-
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import ExportCall
@@ -9,8 +7,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 
 class OpsetTooLow(Rule):
     """Object to an opset at which the TorchScript exporter refuses operators that it lowers at later ones."""
-
-    code = "ONX520"
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if not call.too_new:

@@ -1,5 +1,3 @@
-"""ONX901 unused-suppression. Contract: rules/ONX901-unused-suppression.md."""
-
 import libcst as cst
 
 from onnxlint.base.records import Edit, Fix, Safety
@@ -10,7 +8,6 @@ from onnxlint.rules.engine.site import Site
 class UnusedSuppression(Rule):
     """Found by the machinery itself; only the fix is here."""
 
-    code = "ONX901"
     safety = Safety.SAFE
 
     def fix(self, site: Site) -> Fix | None:

@@ -18,7 +18,7 @@ OUR_RULES = "onnxlint.rules"  # found by name, as a plug-in is: the engine knows
 
 @cache
 def all_rules() -> Mapping[str, Rule]:
-    """Every rule by code; a module of the package that starts with `onx` holds one. Raises TypeError for twins."""
+    """Every rule by code: a module of the package that starts with one holds it. Raises TypeError for twins."""
     package = importlib.import_module(OUR_RULES)
     rules: dict[str, Rule] = {}
     for found in pkgutil.iter_modules(package.__path__):
@@ -26,6 +26,7 @@ def all_rules() -> Mapping[str, Rule]:
             module = importlib.import_module(f"{OUR_RULES}.{found.name}")
             for _, kind in inspect.getmembers(module, inspect.isclass):
                 if issubclass(kind, Rule) and kind.__module__ == module.__name__:
+                    kind.code = found.name.partition("_")[0].upper()
                     if kind.code in rules:
                         raise TypeError(
                             f"{kind.code} is the code of {kind.__name__} and {type(rules[kind.code]).__name__}"
