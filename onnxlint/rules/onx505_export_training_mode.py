@@ -1,14 +1,13 @@
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import argument_at, leave_out
+from onnxlint.rules.engine.rule import Node, Objection, Objections
+from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
 
 
-class ExportTrainingMode(Rule):
+class ExportTrainingMode(NeedlessArgument):
     """Object to an export in training mode."""
 
-    safety = Safety.UNSAFE
+    safety = Safety.UNSAFE  # the file holds the model in eval mode then, which is the point
     changes_output = True
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
@@ -18,7 +17,3 @@ class ExportTrainingMode(Rule):
                 "leave `training` at its default, and put the model in eval mode",
                 at=argument_at(node, call, "training"),
             )
-
-    def fix(self, site: Site) -> Fix | None:
-        """Unsafe: the file holds the model in eval mode then, which is the point."""
-        return leave_out(site, Safety.UNSAFE)

@@ -1,8 +1,7 @@
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import argument_at, leave_out
+from onnxlint.rules.engine.rule import Node, Objection, Objections
+from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
 
 # What torch 2.13 answers with a TypeError, and what to write instead.
 ARGUMENTS = {
@@ -26,10 +25,10 @@ FUNCTIONS = {
 BY_POSITION = 3  # model, args, f
 
 
-class RemovedExportArgument(Rule):
+class RemovedExportArgument(NeedlessArgument):
     """Object to functions and arguments that torch no longer has."""
 
-    safety = Safety.SAFE
+    safety = Safety.SAFE  # with the argument the call raises
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.api == "torch.export.export" or call.for_a_version:
@@ -57,7 +56,3 @@ class RemovedExportArgument(Rule):
                 at=argument_at(node, call, name),
                 ends=True,
             )
-
-    def fix(self, site: Site) -> Fix | None:
-        """Safe: with the argument the call raises."""
-        return leave_out(site, Safety.SAFE)

@@ -1,8 +1,7 @@
-from onnxlint.base.records import Fix, Outcome, Safety, Severity
+from onnxlint.base.records import Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import argument_at, leave_out
+from onnxlint.rules.engine.rule import Node, Objection, Objections
+from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
 
 IGNORED_BY_DYNAMO = ("operator_export_type", "custom_opsets", "export_modules_as_functions", "autograd_inlining")
 ONLY_DYNAMO = {
@@ -11,10 +10,10 @@ ONLY_DYNAMO = {
 }
 
 
-class DeprecatedExportArgument(Rule):
+class DeprecatedExportArgument(NeedlessArgument):
     """Object to arguments that the exporter in use ignores, and to operators left untranslated."""
 
-    safety = Safety.UNSAFE
+    safety = Safety.UNSAFE  # an operator that was let through as it is is refused then
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         kind = call.settings.get("operator_export_type")
@@ -53,7 +52,3 @@ class DeprecatedExportArgument(Rule):
                     effects={"torchscript": outcome},
                     about=f"ignored {name}",
                 )
-
-    def fix(self, site: Site) -> Fix | None:
-        """Unsafe: an operator that was let through as it is is refused then."""
-        return leave_out(site, Safety.UNSAFE)

@@ -1,14 +1,13 @@
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Safety
 from onnxlint.flow.state.observations import ExportCall
-from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import argument_at, leave_out
+from onnxlint.rules.engine.rule import Node, Objection, Objections
+from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
 
 
-class WeightsLeftOut(Rule):
+class WeightsLeftOut(NeedlessArgument):
     """Object to a file without weights."""
 
-    safety = Safety.SAFE
+    safety = Safety.SAFE  # without its weights the file does not run
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.settings.get("export_params") is False:
@@ -17,7 +16,3 @@ class WeightsLeftOut(Rule):
                 "leave the argument out; large weights go to a second file with `external_data=True`, the default",
                 at=argument_at(node, call, "export_params"),
             )
-
-    def fix(self, site: Site) -> Fix | None:
-        """Safe: without its weights the file does not run."""
-        return leave_out(site, Safety.SAFE)

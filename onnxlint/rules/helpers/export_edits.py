@@ -6,6 +6,7 @@ import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
+from onnxlint.rules.engine.rule import Rule
 from onnxlint.rules.engine.site import Site, call_name
 from onnxlint.rules.helpers.call_edits import drop_argument
 
@@ -47,15 +48,20 @@ def keyword_at(site: Site, call: cst.Call) -> cst.Arg | None:
     return next((a for a in call.args if a.keyword is not None and site.tree.range(a)[0] == site.start), None)
 
 
-def leave_out(site: Site, safety: Safety) -> Fix | None:
-    """Take the argument that the finding underlines out of the call."""
-    call = export_call(site)
-    argument = keyword_at(site, call) if call is not None else None
-    if call is None or argument is None or argument.keyword is None:
-        return None
-    name = argument.keyword.value
-    new = drop_argument(call, name)
-    return site.fix(f"leave out `{name}`", safety, site.replace(call, new)) if new is not None else None
+class NeedlessArgument(Rule):
+    """A rule whose findings underline an argument of an export call, and whose fix leaves that out."""
+
+    safety = Safety.SAFE
+
+    def fix(self, site: Site) -> Fix | None:
+        """Take the argument out of the call."""
+        call = export_call(site)
+        argument = keyword_at(site, call) if call is not None else None
+        if call is None or argument is None or argument.keyword is None:
+            return None
+        name = argument.keyword.value
+        new = drop_argument(call, name)
+        return site.fix(f"leave out `{name}`", self.safety, site.replace(call, new)) if new is not None else None
 
 
 def names(site: Site, hint: str) -> list[str] | None:
