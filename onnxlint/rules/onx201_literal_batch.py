@@ -24,29 +24,24 @@ class LiteralBatch(Rule):
 
     def fix(self, site: Site) -> Fix | None:
         """Safe where eager takes no other size with the literal; beside a `-1` eager computes something else."""
-        return take_the_size(site)
-
-
-def take_the_size(site: Site) -> Fix | None:
-    """The size of the dynamic axis itself in the place of a literal."""
-    call = site.at_span(cst.Call)
-    position, number = site.number("position"), site.number("literal")
-    if call is None or position is None:
-        return None
-    argument = _size_argument(site, call, position)
-    if argument is None or literal(argument) != number:
-        return None
-    if number == 1 and position > 0 and site.hint("call") in ("view", "reshape"):
-        return None  # an axis of its own, to broadcast along
-    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
-    named = size_named(site, site.hint("axis"), receiver.value if isinstance(receiver, cst.Name) else "")
-    size = named or _leading(site, call, receiver)
-    if size is None:
-        return None
-    infers = any(literal(given.value) == -1 for given in size_arguments(call))
-    repeats = site.hint("call") in ("expand", "repeat", "tile", "repeat_interleave")
-    safety = Safety.SAFE if named and not (infers or repeats or number == 1) else Safety.UNSAFE
-    return site.fix(f"take the size from the tensor: `{size}`", safety, site.replace(argument, size))
+        call = site.at_span(cst.Call)
+        position, number = site.number("position"), site.number("literal")
+        if call is None or position is None:
+            return None
+        argument = _size_argument(site, call, position)
+        if argument is None or literal(argument) != number:
+            return None
+        if number == 1 and position > 0 and site.hint("call") in ("view", "reshape"):
+            return None  # an axis of its own, to broadcast along
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        named = size_named(site, site.hint("axis"), receiver.value if isinstance(receiver, cst.Name) else "")
+        size = named or _leading(site, call, receiver)
+        if size is None:
+            return None
+        infers = any(literal(given.value) == -1 for given in size_arguments(call))
+        repeats = site.hint("call") in ("expand", "repeat", "tile", "repeat_interleave")
+        safety = Safety.SAFE if named and not (infers or repeats or number == 1) else Safety.UNSAFE
+        return site.fix(f"take the size from the tensor: `{size}`", safety, site.replace(argument, size))
 
 
 def literal_hints(shape: ShapeLiteral) -> dict[str, str | int]:

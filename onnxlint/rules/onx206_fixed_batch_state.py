@@ -1,14 +1,10 @@
-from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
-from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
-from onnxlint.rules.onx201_literal_batch import literal_hints, take_the_size
+from onnxlint.rules.engine.rule import Node, Objection, Objections
+from onnxlint.rules.onx201_literal_batch import LiteralBatch, literal_hints
 
 
-class FixedBatchState(Rule):
-    """Object to a state that is made with the batch of the example."""
-
-    safety = Safety.SAFE
+class FixedBatchState(LiteralBatch):
+    """Object to a state that is made with the batch of the example; eager takes no other with the literal either."""
 
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:
         if shape.call == "fixed state":
@@ -18,7 +14,3 @@ class FixedBatchState(Rule):
                 "take the size from the input: `x.shape[0]` or `x.new_zeros(..., x.shape[0], ...)`",
                 hints=literal_hints(shape),
             )
-
-    def fix(self, site: Site) -> Fix | None:
-        """Safe: eager takes no other batch with the literal."""
-        return take_the_size(site)
