@@ -8,7 +8,6 @@ from onnxlint.rules.engine.cst_tree import Statement
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import (
     Site,
-    call_name,
     dotted,
     elements,
     has_star,
@@ -38,9 +37,7 @@ FUNCTIONS = {
     **{"subtract": "sub", "true_divide": "div"},
 }
 WITHOUT_AXIS = {"amax": "max", "amin": "min"}
-_METHODS = """
-    sum mean max min prod reshape argmax argmin squeeze flatten cumsum ravel any all round
-"""
+_METHODS = "sum mean max min prod reshape argmax argmin squeeze flatten cumsum ravel any all round"
 METHODS = {**{name: name for name in _METHODS.split()}, "copy": "clone", "clip": "clamp", "astype": "to"}
 # Attributes of numpy that are values.
 VALUES = {
@@ -82,12 +79,10 @@ class NumpyInForward(Rule):
 
 def _is_numpy(node: cst.CSTNode) -> bool:
     """`x.numpy()`."""
-    return (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and not node.args
-        and call_name(node) == "numpy"
-    )
+    match node:
+        case cst.Call(cst.Attribute(attr=cst.Name("numpy")), []):
+            return True
+    return False
 
 
 class _CannotError(Exception):
@@ -188,7 +183,7 @@ class _Rewriting(cst.CSTTransformer):
                 raise _CannotError
             return self._unwrapped(call, new)
         if isinstance(call.func, cst.Attribute) and self.is_array(call.func.value):
-            return self._method(call, new)
+            return self._method(call, new, call.func.attr.value)
         if self._takes_array(call):
             raise _CannotError  # of another library
         return new
@@ -222,13 +217,11 @@ class _Rewriting(cst.CSTTransformer):
         func = self.site.expression(f"torch.{function}")
         return new.with_changes(func=func, args=[*self._arguments(call, new)])
 
-    def _method(self, call: cst.Call, new: cst.Call) -> cst.BaseExpression:
-        name = METHODS.get(call_name(call))
-        if name in ("max", "min") and call.args:
-            name = f"a{name}"
-        if name is None:
+    def _method(self, call: cst.Call, new: cst.Call, name: str) -> cst.BaseExpression:
+        if name not in METHODS:
             raise _CannotError
-        func = new.func.with_changes(attr=cst.Name(name))
+        method = f"a{METHODS[name]}" if name in WITHOUT_AXIS.values() and call.args else METHODS[name]
+        func = new.func.with_changes(attr=cst.Name(method))
         return new.with_changes(func=func, args=[*self._arguments(call, new)])
 
     def _arguments(self, call: cst.Call, new: cst.Call) -> Iterator[cst.Arg]:
@@ -256,6 +249,7 @@ class _Rewriting(cst.CSTTransformer):
 
 def _without_copies(call: cst.BaseExpression) -> cst.BaseExpression:
     """`x.detach().cpu().numpy()` as `x.detach()`."""
-    while call_name(call) in ("numpy", "cpu") and isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
-        call = call.func.value
+    match call:
+        case cst.Call(cst.Attribute(inner, cst.Name("numpy" | "cpu"))):
+            return _without_copies(inner)
     return call

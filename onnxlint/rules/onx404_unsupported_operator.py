@@ -3,17 +3,7 @@ import libcst as cst
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import Call
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import (
-    Site,
-    argument,
-    call_name,
-    dotted,
-    has_star,
-    indices,
-    keywords,
-    literal,
-    positional,
-)
+from onnxlint.rules.engine.site import Site, argument, dotted, has_star, indices, keywords, literal, positional
 from onnxlint.rules.helpers.export_edits import named
 
 _TITLE = "sort, and take the middle"
@@ -38,11 +28,12 @@ class UnsupportedOperator(Rule):
     def fix(self, site: Site) -> Fix | None:
         """The lower of the two middle values, which sorting puts at a known place. Unsafe: NaN is sorted to the end."""
         call = site.at_span(cst.Call) if "median" in site.finding.text else None
-        if call is None or call_name(call) != "median" or not isinstance(call.func, cst.Attribute) or has_star(call):
+        func = call.func if call is not None else None
+        if call is None or has_star(call) or not isinstance(func, cst.Attribute) or func.attr.value != "median":
             return None
         front = positional(call)
-        method = dotted(call.func.value) != "torch"
-        tensor = call.func.value if method or not front else front.pop(0)
+        method = dotted(func.value) != "torch"
+        tensor = func.value if method or not front else front.pop(0)
         if not isinstance(tensor, (cst.Name, cst.Attribute)):
             return None
         dim = argument(call, "dim", 0 if method else 1)
