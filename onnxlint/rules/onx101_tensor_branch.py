@@ -2,22 +2,17 @@ import libcst as cst
 
 from onnxlint.base.records import Edit, Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Branch
+from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, body_of, elements, ended, names_in, orelse_of, same
-from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of, where
+from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of
 from onnxlint.rules.helpers.freed_numbers import free_names
 from onnxlint.rules.helpers.value_kinds import Values, condition, may_reshape
-from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard, without_shortcut
+from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard, without_question
 
 _CHOOSE = "compute both arms and choose with `torch.where`"
 
-WORDS = {
-    "if": "the `if`",
-    "while": "the `while`",
-    "ternary": "the conditional expression",
-    "match": "the `match`",
-    "comprehension": "the comprehension's `if`",
-}
+WORDS = {"ternary": "the conditional expression", "comprehension": "the comprehension's `if`"}
 
 
 class TensorBranch(Rule):
@@ -26,17 +21,19 @@ class TensorBranch(Rule):
     safety = Safety.UNSAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:
+        keyword = keyword_of(self, node)
+        word = WORDS.get(keyword, f"the `{keyword}`")
         if branch.reads == "data" and not branch.leaves:
             what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
             yield Objection(
-                f"{WORDS[keyword_of(self, node)]} branches on {what}: `{self.source(node)}`",
+                f"{word} branches on {what}: `{self.source(node)}`",
                 "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo"
                 " exporter",
                 hints={"sized": int(branch.sized)},
             )
         elif branch.reads == "weight":
             yield Objection(
-                f"{WORDS[keyword_of(self, node)]} branches on the value of a weight: `{self.source(node)}`",
+                f"{word} branches on the value of a weight: `{self.source(node)}`",
                 "decide it once in `__init__` and keep the answer as a Python bool",
                 severity=Severity.WARNING,
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
@@ -61,7 +58,7 @@ class TensorBranch(Rule):
             change = site.splice(*site.tree.range(branch), text) if text is not None else _returns(site, branch, values)
         if change is not None:
             return site.fix(_CHOOSE, Safety.UNSAFE, *edits.values(), change)
-        return without_shortcut(site, branch) if isinstance(branch, cst.If) else None
+        return _without_shortcut(site, branch) if isinstance(branch, cst.If) else None
 
 
 def _fits(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
@@ -79,7 +76,7 @@ def _choice(
         return None
     if not all(values.is_tensor(n) or is_number(n) for n in arms):
         return None
-    return where(code, site.source(one), site.source(other))
+    return f"torch.where({code}, {site.source(one)}, {site.source(other)})"
 
 
 def _returns(site: Site, node: cst.If, values: Values) -> Edit | None:
@@ -115,3 +112,30 @@ def _chosen_value(
             return None
         parts.append(site.source(one) if same(one, other) else part)
     return ", ".join(parts) if len(parts) > 1 else f"{parts[0]},"
+
+
+def _without_shortcut(site: Site, branch: cst.If) -> Fix | None:
+    """`if mask.any():` before what only masks: a mask that is empty masks nothing."""
+    title = "do without the shortcut: an empty mask masks nothing"
+    test, body = branch.test, body_of(branch)
+    match test:
+        case cst.BooleanOperation(cst.Comparison(cst.Name(name), [cst.ComparisonTarget(cst.IsNot())]), cst.And(), last):
+            if name != _asked_for_any(last) or name not in names_in(*body):
+                return None
+            return site.fix(title, Safety.UNSAFE, site.replace(test, site.source(test.left)))
+    mask = _asked_for_any(test)
+    if mask is None or not all(mask in names_in(statement) for statement in body):
+        return None
+    if any(isinstance(n, (cst.Return, cst.Raise, cst.Break, cst.Continue)) for s in body for n in walk(s)):
+        return None
+    return without_question(site, branch, title, Safety.UNSAFE)
+
+
+def _asked_for_any(test: cst.BaseExpression) -> str | None:
+    """The variable of `mask.any()` or `torch.any(mask)`."""
+    match test:
+        case cst.Call(cst.Attribute(attr=cst.Name("any")), [cst.Arg(cst.Name(mask), keyword=None)]):
+            return str(mask)
+        case cst.Call(cst.Attribute(cst.Name(mask), cst.Name("any")), []):
+            return str(mask)
+    return None

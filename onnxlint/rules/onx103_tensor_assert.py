@@ -33,5 +33,6 @@ class TensorAssert(Rule):
             )
             change = site.replace(test, f"{_EAGER} and ({text})" if loose else f"{_EAGER} and {text}")
             return site.fix("leave the check to eager mode", Safety.SAFE, change)
-        guarded = under_guard(site, statement, _EAGER) if isinstance(statement, cst.Assert) else None
-        return site.fix("leave the assertion to eager mode", Safety.SAFE, guarded) if guarded else None
+        if not isinstance(statement, cst.Assert):
+            return None
+        return under_guard(site, statement, _EAGER, "leave the assertion to eager mode")

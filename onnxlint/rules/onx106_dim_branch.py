@@ -3,16 +3,13 @@ import libcst as cst
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, indices, literal, same
+from onnxlint.rules.engine.site import Site, call_name, indices, literal, same
 from onnxlint.rules.helpers.branch_arms import keyword_of
-from onnxlint.rules.helpers.size_expressions import Axis, axis_of, same_axis
-from onnxlint.rules.helpers.work_saving_branches import (
-    branch_of,
-    crops_only,
-    only_assignment,
-    pads_only,
-    without_question,
-)
+from onnxlint.rules.helpers.size_expressions import axis_of
+from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
+from onnxlint.rules.onx115_padding_branch import amounts, pads_only
+
+Bound = tuple[cst.BaseExpression, int, cst.BaseExpression]  # of a tensor's axis
 
 
 class DimBranch(Rule):
@@ -36,18 +33,18 @@ class DimBranch(Rule):
             return None
         if pads_only(site, branch):
             return without_question(site, branch, "pad always, by an amount that may be zero", Safety.SAFE)
-        if crops_only(branch):
+        if _crops_only(branch):
             return without_question(site, branch, "cut always: to its own size it changes nothing", Safety.UNSAFE)
         asked, cut = _longer_than(site, branch.test), _cut(statement)
-        if asked is None or cut is None or not same_axis(asked[0], cut[0]) or not same(asked[1], cut[1]):
+        if asked is None or cut is None or asked[1] != cut[1] or not all(map(same, asked[::2], cut[::2])):
             return None
-        number = literal(asked[1])
+        number = literal(asked[2])
         if number is not None and number < 1:
             return None
         return without_question(site, branch, "slice always: it keeps what there is", Safety.SAFE)
 
 
-def _longer_than(site: Site, test: cst.BaseExpression) -> tuple[Axis, cst.BaseExpression] | None:
+def _longer_than(site: Site, test: cst.BaseExpression) -> Bound | None:
     """`x.shape[1] > n`, either way round."""
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.GreaterThan() | cst.GreaterThanEqual(), right)]):
@@ -57,25 +54,25 @@ def _longer_than(site: Site, test: cst.BaseExpression) -> tuple[Axis, cst.BaseEx
         case _:
             return None
     axis = axis_of(site, left)
-    return None if axis is None or axis_of(site, right) is not None else (axis, right)
+    return None if axis is None or axis_of(site, right) is not None else (*axis, right)
 
 
-def _cut(statement: cst.Assign) -> tuple[Axis, cst.BaseExpression] | None:
+def _cut(statement: cst.Assign) -> Bound | None:
     """`x = x[:, :n]` or `x = x[:, -n:]`: the variable, the axis, and the one bound, without its sign."""
     value = statement.value
     if not (isinstance(value, cst.Subscript) and isinstance(value.value, cst.Name)):
         return None
     if not same(value.value, statement.targets[0].target):
         return None
-    bounds: list[tuple[Axis, cst.BaseExpression]] = []
+    bounds: list[Bound] = []
     for at, part in enumerate(indices(value)):
         match part:
             case cst.Slice(None, None, step=None):
                 continue
             case cst.Slice(None, cst.BaseExpression() as end, step=None) if not _negative(end):
-                bounds.append(((value.value, at), end))
+                bounds.append((value.value, at, end))
             case cst.Slice(cst.UnaryOperation(cst.Minus(), amount), None, step=None):
-                bounds.append(((value.value, at), amount))
+                bounds.append((value.value, at, amount))
             case _:
                 return None
     return bounds[0] if len(bounds) == 1 else None
@@ -83,3 +80,23 @@ def _cut(statement: cst.Assign) -> tuple[Axis, cst.BaseExpression] | None:
 
 def _negative(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
+
+
+def _crops_only(branch: cst.If) -> bool:
+    """Whether the body only cuts a variable to sizes: `x = x[:, :h, :w].contiguous()`."""
+    statement = only_assignment(branch)
+    if statement is None or amounts(branch.test) is None:
+        return False
+    value = statement.value
+    if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and call_name(value) == "contiguous":
+        value = value.func.value
+    if not isinstance(value, cst.Subscript) or len(value.slice) < 2:
+        return False
+    return same(value.value, statement.targets[0].target) and all(_is_end(e.slice) for e in value.slice)
+
+
+def _is_end(part: cst.BaseSlice) -> bool:
+    """`:n`, where `n` is not counted from behind."""
+    if not isinstance(part, cst.Slice) or part.lower is not None or part.step is not None:
+        return False
+    return not isinstance(part.upper, cst.UnaryOperation)

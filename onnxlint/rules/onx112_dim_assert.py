@@ -30,7 +30,6 @@ class DimAssert(Rule):
         """Safe: eager and dynamo check as before."""
         call = site.at_span(cst.Call)
         statement = site.parent(call) if call is not None else None
-        guarded = (
-            under_guard(site, statement, "not torch.jit.is_tracing()") if isinstance(statement, cst.Expr) else None
-        )
-        return site.fix("leave the check out of TorchScript's trace", Safety.SAFE, guarded) if guarded else None
+        if not isinstance(statement, cst.Expr):
+            return None
+        return under_guard(site, statement, "not torch.jit.is_tracing()", "leave the check out of TorchScript's trace")

@@ -2,9 +2,9 @@ import libcst as cst
 
 from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import RandomDraw
-from onnxlint.rules.engine.cst_tree import Statement
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
+from onnxlint.rules.helpers.work_saving_branches import asking
 
 _TITLE = "draw in training only"
 _STRENGTHS = ("temperature", "noise_scale", "noise_scale_w", "length_noise_scale", "noise_level", "noise_strength")
@@ -46,8 +46,9 @@ class RandomInForward(Rule):
         if mean is not None and _is_noise(site, call):
             new = site.expression(f"{{draw}} if {owner}.training else {{mean}}", draw=bare(call), mean=mean)
             return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.fitted(new, call)))
-        test = _test_of(site, call)
-        if test is not None:
+        branch = asking(site, call)
+        if branch is not None and not (isinstance(branch, cst.If) and branch.orelse):
+            test = branch.test
             part = test.with_changes(lpar=(), rpar=())  # which stay around all of it
             part = tight(part) if isinstance(test, (cst.BooleanOperation, cst.IfExp)) else part
             new = site.expression(f"{owner}.training and {{test}}", test=part)
@@ -83,18 +84,6 @@ def _mean(site: Site, call: cst.Call) -> cst.BaseExpression | None:
     like = {n: by_name[n] for n in by_name if n in ("dtype", "device")}
     template = f"torch.full({{size}}, {{mean}}{''.join(f', {n}={{{n}}}' for n in like)})"
     return site.expression(template, size=size, mean=mean, **like)
-
-
-def _test_of(site: Site, call: cst.Call) -> cst.BaseExpression | None:
-    """The test of the `if` whose outcome the draw decides."""
-    inner: cst.CSTNode = call
-    for outer in site.around(call):
-        if isinstance(outer, (cst.If, cst.IfExp)) and outer.test is inner:
-            return None if isinstance(outer, cst.If) and outer.orelse is not None else outer.test
-        if isinstance(outer, Statement):
-            return None
-        inner = outer
-    return None
 
 
 def _guarded(site: Site, call: cst.Call, owner: str) -> Fix | None:

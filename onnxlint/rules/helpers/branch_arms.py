@@ -1,7 +1,6 @@
 """The arms of a branch as one computation: which variables each sets, and `torch.where` of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -17,16 +16,6 @@ MOST = 190  # arms, one within the other: Python parses no more than 200 parenth
 _OPERATORS = frozenset(("+=", "-=", "*=", "/=", "**=", "@=", "&=", "|=", "%=", "//="))
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """An `if` with its `elif`s: a condition and what is assigned under it, and what is assigned otherwise."""
-
-    tests: tuple[str, ...]
-    bodies: tuple[dict[str, str], ...]
-    otherwise: dict[str, str]
-    reads: frozenset[str]
-
-
 def keyword_of(rule: Rule, test: cst.CSTNode) -> str:
     """What branches on a test: one of KEYWORDS."""
     at = rule.parent(test)
@@ -40,28 +29,29 @@ def chosen(site: Site, node: cst.If, values: Values) -> str | None:
     branch = _branch(site, node, values)
     if branch is None:
         return None
-    arms = (*branch.bodies, branch.otherwise)
+    tests, arms, reads = branch
+    *bodies, otherwise = arms
     names = list(dict.fromkeys(name for arm in arms for name in arm))
-    if len(names) > 1 and branch.reads & set(names):
+    if len(names) > 1 and reads & set(names):
         return None  # a later line would read what an earlier one has changed
     if any(name not in arm and not values.is_tensor(cst.Name(name)) for name in names for arm in arms):
         return None  # an arm leaves it unset
     lines = site.comments(ended(node.with_changes(leading_lines=())))
-    tests = list(branch.tests)
     function = site.function(node)
     if len(names) > 1 and function is not None:  # said once, read for every variable
         for at, test in enumerate(tests):
             tests[at] = fresh(site, function, "test" if at == 0 else f"test_{at + 1}")
             lines.append(f"{tests[at]} = {test}")
     for name in names:
-        value = branch.otherwise.get(name, name)
-        for test, body in zip(reversed(tests), reversed(branch.bodies), strict=True):
-            value = where(test, body.get(name, name), value)
+        value = otherwise.get(name, name)
+        for test, body in zip(reversed(tests), reversed(bodies), strict=True):
+            value = f"torch.where({test}, {body.get(name, name)}, {value})"
         lines.append(broken(f"{name} = ", value, site.indent(node)))
     return f"\n{site.indent(node)}".join(lines)
 
 
-def _branch(site: Site, node: cst.If, values: Values) -> Branch | None:
+def _branch(site: Site, node: cst.If, values: Values) -> tuple[list[str], list[dict[str, str]], set[str]] | None:
+    """The conditions of an `if` with its `elif`s; what is assigned under each, and otherwise; what is read for that."""
     tests: list[str] = []
     bodies: list[dict[str, str]] = []
     reads: set[str] = set()
@@ -76,9 +66,7 @@ def _branch(site: Site, node: cst.If, values: Values) -> Branch | None:
         reads |= names_in(branch.test) | _read(body_of(branch))
         rest = orelse_of(branch)
     otherwise = _assigned(site, rest, values)
-    if otherwise is None:
-        return None
-    return Branch(tuple(tests), tuple(bodies), otherwise, frozenset(reads | _read(rest)))
+    return None if otherwise is None else (tests, [*bodies, otherwise], reads | _read(rest))
 
 
 def _read(body: Sequence[Statement]) -> set[str]:
@@ -116,11 +104,6 @@ def is_number(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         node = node.expression
     return isinstance(node, (cst.Integer, cst.Float))
-
-
-def where(test: str, one: str, other: str) -> str:
-    """Choose between two tensors."""
-    return f"torch.where({test}, {one}, {other})"
 
 
 def broken(head: str, value: str, indent: str) -> str:

@@ -25,11 +25,6 @@ def axis_of(site: Site, node: cst.BaseExpression) -> Axis | None:
     return None
 
 
-def same_axis(one: Axis | None, other: Axis | None) -> bool:
-    """Whether two axes are the same one of the same tensor."""
-    return one is not None and other is not None and one[1] == other[1] and same(one[0], other[0])
-
-
 def _unpacked(site: Site, node: cst.Assign, name: cst.Name) -> Axis | None:
     target, value = node.targets[0].target, node.value
     if isinstance(target, cst.Name) and same(target, name) and not isinstance(value, cst.Name):
