@@ -7,13 +7,11 @@ from onnxlint.rules.engine.site import Site, bare, dotted, has_star, keywords
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
 from onnxlint.rules.helpers.value_kinds import Values, stripped
 
-_SAME = frozenset(
-    (
-        *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
-        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "exp2"),
-        *("isnan", "isinf", "isfinite"),
-    )
-)
+_SAME = {
+    *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "exp2"),
+    *("isnan", "isinf", "isfinite"),
+}
 _OTHER = {"fabs": "abs", "pow": "pow", "atan2": "atan2", "hypot": "hypot", "fmod": "fmod"}
 
 

@@ -32,6 +32,11 @@ def only_computes(site: Site, function: cst.FunctionDef, name: str) -> bool:
     return all(takes_tensor(site, node) for node in site.uses(function, name) if is_loaded(site, node))
 
 
+# Operators whose argument at this position may be a tensor with no axes where it may be a number.
+_TENSOR_ARGUMENTS = {
+    *("where", "maximum", "minimum", "clamp_min", "clamp_max", "clamp", "mul", "div", "add", "sub", "pow", "lerp"),
+    *("true_divide", "remainder", "fmod", "masked_fill", "eq", "ne", "lt", "le", "gt", "ge", "exp", "log", "sqrt"),
+}
 _ORDERS = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual, cst.Equal, cst.NotEqual)
 
 
@@ -41,34 +46,19 @@ def takes_tensor(site: Site, node: cst.BaseExpression) -> bool:
     match site.parent(parent) if isinstance(parent, (cst.Arg, cst.ComparisonTarget)) else parent:
         case cst.UnaryOperation() as outer:
             return takes_tensor(site, outer)
+        case cst.BinaryOperation(cst.SimpleString() | cst.ConcatenatedString(), cst.Modulo()):
+            return False  # it is formatted
         case cst.BinaryOperation() as outer:
             other = outer.right if outer.left is node else outer.left
-            return not _is_text(outer) and (Values(site).is_tensor(other) or takes_tensor(site, outer))
+            return Values(site).is_tensor(other) or takes_tensor(site, outer)
         case cst.Comparison(comparisons=comparisons):
             return all(isinstance(c.operator, _ORDERS) for c in comparisons)
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) as outer:
             function = site.function(outer)
             return function is not None and only_computes(site, function, name)
         case cst.Call() as outer:
-            return isinstance(parent, cst.Arg) and not (parent.keyword or parent.star) and _takes_tensor(outer)
+            names = _TENSOR_ARGUMENTS if isinstance(outer.func, cst.Attribute) else ("float", "abs")
+            return isinstance(parent, cst.Arg) and not (parent.keyword or parent.star) and call_name(outer) in names
         case cst.AugAssign() | cst.Return() | cst.IfExp() | cst.If():
             return True
     return False
-
-
-def _is_text(node: cst.BinaryOperation) -> bool:
-    return isinstance(node.operator, cst.Modulo) and isinstance(node.left, (cst.SimpleString, cst.ConcatenatedString))
-
-
-# Operators whose argument at this position may be a tensor with no axes where it may be a number.
-_TENSOR_ARGUMENTS = frozenset(
-    (
-        *("where", "maximum", "minimum", "clamp_min", "clamp_max", "clamp", "mul", "div", "add", "sub", "pow", "lerp"),
-        *("true_divide", "remainder", "fmod", "masked_fill", "eq", "ne", "lt", "le", "gt", "ge", "exp", "log", "sqrt"),
-    )
-)
-
-
-def _takes_tensor(call: cst.Call) -> bool:
-    names = _TENSOR_ARGUMENTS if isinstance(call.func, cst.Attribute) else ("float", "abs")
-    return call_name(call) in names

@@ -6,33 +6,19 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.rules.engine.cst_tree import walk
-from onnxlint.rules.engine.site import (
-    Site,
-    call_name,
-    elements,
-    has_star,
-    indices,
-    keywords,
-    names_in,
-    positional,
-    variables,
-)
+from onnxlint.rules.engine.site import Site, call_name, elements, indices, names_in, positional, variables
 
 # Methods of a tensor that give a Python value, or something else that is no tensor.
-_NOT_TENSORS = frozenset(
-    (
-        *("size", "dim", "ndimension", "numel", "nelement", "item", "tolist", "numpy", "stride", "storage_offset"),
-        *("data_ptr", "element_size", "get_device", "is_contiguous", "is_floating_point", "type"),
-    )
-)
+_NOT_TENSORS = {
+    *("size", "dim", "ndimension", "numel", "nelement", "item", "tolist", "numpy", "stride", "storage_offset"),
+    *("data_ptr", "element_size", "get_device", "is_contiguous", "is_floating_point", "type"),
+}
 _PLAIN_ATTRIBUTES = frozenset(("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda", "layout", "training"))
 _BUILTINS = frozenset(dir(builtins))
-_TRUTHS = frozenset(
-    (
-        *("any", "all", "isnan", "isinf", "isfinite", "isin", "eq", "ne", "lt", "le", "gt", "ge", "isclose"),
-        *("logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "isneginf", "isposinf"),
-    )
-)
+_TRUTHS = {
+    *("any", "all", "isnan", "isinf", "isfinite", "isin", "eq", "ne", "lt", "le", "gt", "ge", "isclose"),
+    *("logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "isneginf", "isposinf"),
+}
 _IDENTITY = (cst.Is, cst.IsNot, cst.In, cst.NotIn)
 _WHOLE = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 
@@ -67,16 +53,13 @@ class Values:
         return isinstance(node, cst.Call) and self._call_gives_tensor(node)
 
     def _call_gives_tensor(self, node: cst.Call) -> bool:
-        given = [a.value for a in node.args if not a.star]
-        if isinstance(node.func, cst.Attribute):
-            if node.func.attr.value in _NOT_TENSORS:
-                return False
-            if self.is_tensor(node.func.value):
-                return True
-        if isinstance(node.func, cst.Name) and node.func.value in _BUILTINS:
-            return node.func.value in ("sum", "abs", "pow") and any(map(self.is_tensor, given))
-        # A layer, an operator or a helper makes tensors of tensors.
-        return any(map(self.is_tensor, given))
+        given = (self.is_tensor(a.value) for a in node.args if not a.star)
+        match node.func:
+            case cst.Attribute(value, cst.Name(name)):
+                return name not in _NOT_TENSORS and (self.is_tensor(value) or any(given))
+            case cst.Name(name) if name in _BUILTINS:
+                return name in ("sum", "abs", "pow") and any(given)
+        return any(given)  # a layer, an operator or a helper makes tensors of tensors
 
     def sizes(self, node: cst.BaseExpression) -> list[str] | None:
         """The sizes of a variable that is a tensor, as flow/state/variable_kinds.py writes them."""
@@ -179,7 +162,7 @@ def sizes_of(description: str) -> list[str] | None:
 
 def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
     """An expression without the conversions to a Python number around it: `float(t)`, `t.item()`, `.detach().cpu()`."""
-    while isinstance(node, cst.Call) and not keywords(node) and not has_star(node):
+    while isinstance(node, cst.Call) and not any(a.keyword or a.star for a in node.args):
         if isinstance(node.func, cst.Attribute) and not node.args:
             if node.func.attr.value not in ("item", "detach", "cpu"):
                 break
@@ -222,27 +205,17 @@ def condition(values: Values, test: cst.BaseExpression) -> str | None:
     return f"{site.operand(test)} != 0"
 
 
-_WORDS = {
-    cst.LessThan: "<",
-    cst.LessThanEqual: "<=",
-    cst.GreaterThan: ">",
-    cst.GreaterThanEqual: ">=",
-    cst.Equal: "==",
-    cst.NotEqual: "!=",
-}
-
-
 def _comparison(values: Values, test: cst.Comparison) -> str | None:
     site = values.site
     if any(isinstance(c.operator, _IDENTITY) for c in test.comparisons):
         return None
     sides = [stripped(side) for side in (test.left, *(c.comparator for c in test.comparisons))]
-    code: str | None = None
+    code = ""
     for left, target, right in zip(sides, test.comparisons, sides[1:], strict=False):
         if not (values.is_tensor(left) or values.is_tensor(right)):
             return None
-        part = f"{_side(site, left)} {_WORDS[type(target.operator)]} {_side(site, right)}"
-        code = part if code is None else f"torch.logical_and({code}, {part})"
+        part = f"{_side(site, left)}{site.tree.code(type(target.operator)())}{_side(site, right)}"
+        code = f"torch.logical_and({code}, {part})" if code else part
     return code
 
 
@@ -253,14 +226,12 @@ def _side(site: Site, node: cst.BaseExpression) -> str:
 
 
 # What these give may have another shape than what they are given.
-_RESHAPES = frozenset(
-    (
-        *("view", "reshape", "flatten", "unflatten", "transpose", "permute", "t", "squeeze", "unsqueeze", "expand"),
-        *("repeat", "tile", "rearrange", "reduce", "einsum", "cat", "stack", "concat", "pad", "interpolate", "roll"),
-        *("sum", "mean", "max", "min", "amax", "amin", "prod", "any", "all", "gather", "index_select", "matmul"),
-        "movedim",
-    )
-)
+_RESHAPES = {
+    *("view", "reshape", "flatten", "unflatten", "transpose", "permute", "t", "squeeze", "unsqueeze", "expand"),
+    *("repeat", "tile", "rearrange", "reduce", "einsum", "cat", "stack", "concat", "pad", "interpolate", "roll"),
+    *("sum", "mean", "max", "min", "amax", "amin", "prod", "any", "all", "gather", "index_select", "matmul"),
+    "movedim",
+}
 
 
 def may_reshape(node: cst.BaseExpression) -> bool:
@@ -278,10 +249,7 @@ def may_reshape(node: cst.BaseExpression) -> bool:
 def fresh(site: Site, function: cst.FunctionDef, wanted: str) -> str:
     """A name like `wanted` that the function does not use."""
     used = site.tree.once(_used, function)
-    name, number = wanted, 2
-    while name in used:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
+    return next(name for name in (wanted, *(f"{wanted}_{n}" for n in range(2, len(used) + 3))) if name not in used)
 
 
 def _used(function: cst.FunctionDef) -> set[str]:
