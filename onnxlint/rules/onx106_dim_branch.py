@@ -28,12 +28,12 @@ class DimBranch(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Safe: a slice that ends behind the last element, or begins before the first one, is the tensor itself."""
         branch = branch_of(site)
-        statement = only_assignment(branch) if isinstance(branch, cst.If) else None
+        statement = only_assignment(branch)
         if not isinstance(branch, cst.If) or statement is None:
             return None
         if pads_only(site, branch):
             return without_question(site, branch, "pad always, by an amount that may be zero", Safety.SAFE)
-        if _crops_only(branch):
+        if amounts(branch.test) is not None and _crops_only(statement):
             return without_question(site, branch, "cut always: to its own size it changes nothing", Safety.UNSAFE)
         asked, cut = _longer_than(site, branch.test), _cut(statement)
         if asked is None or cut is None or asked[1] != cut[1] or not all(map(same, asked[::2], cut[::2])):
@@ -69,7 +69,9 @@ def _cut(statement: cst.Assign) -> Bound | None:
         match part:
             case cst.Slice(None, None, step=None):
                 continue
-            case cst.Slice(None, cst.BaseExpression() as end, step=None) if not _negative(end):
+            case cst.Slice(None, cst.UnaryOperation(cst.Minus()), step=None):
+                return None
+            case cst.Slice(None, cst.BaseExpression() as end, step=None):
                 bounds.append((value.value, at, end))
             case cst.Slice(cst.UnaryOperation(cst.Minus(), amount), None, step=None):
                 bounds.append((value.value, at, amount))
@@ -78,15 +80,8 @@ def _cut(statement: cst.Assign) -> Bound | None:
     return bounds[0] if len(bounds) == 1 else None
 
 
-def _negative(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
-
-
-def _crops_only(branch: cst.If) -> bool:
-    """Whether the body only cuts a variable to sizes: `x = x[:, :h, :w].contiguous()`."""
-    statement = only_assignment(branch)
-    if statement is None or amounts(branch.test) is None:
-        return False
+def _crops_only(statement: cst.Assign) -> bool:
+    """Whether a variable is only cut to sizes: `x = x[:, :h, :w].contiguous()`."""
     value = statement.value
     if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and call_name(value) == "contiguous":
         value = value.func.value

@@ -24,16 +24,12 @@ class ShapeComparison(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Unsafe by a last digit: a resize to the same size computes what it could have left alone."""
         branch = branch_of(site)
-        match branch:
-            case cst.If(cst.Comparison(comparisons=[cst.ComparisonTarget(cst.NotEqual())])):
-                pass
-            case _:
-                return None
-        statement = only_assignment(branch)
-        call = statement.value if statement is not None else None
-        if not isinstance(call, cst.Call) or call_name(call) not in ("interpolate", "resize"):
-            return None
-        resized = statement is not None and any(same(i, statement.targets[0].target) for i in positional(call)[:1])
-        if not resized or "size" not in keywords(call):
-            return None
-        return without_question(site, branch, "resize always: to its own size it changes nothing", Safety.UNSAFE)
+        match branch, only_assignment(branch):
+            case (
+                cst.If(cst.Comparison(comparisons=[cst.ComparisonTarget(cst.NotEqual())])) as branch,
+                cst.Assign([target], cst.Call() as call),
+            ) if call_name(call) in ("interpolate", "resize") and "size" in keywords(call):
+                if any(same(given, target.target) for given in positional(call)[:1]):
+                    title = "resize always: to its own size it changes nothing"
+                    return without_question(site, branch, title, Safety.UNSAFE)
+        return None

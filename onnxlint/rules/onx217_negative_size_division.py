@@ -34,9 +34,7 @@ class NegativeSizeDivision(Rule):
                     cst.Minus(), cst.BinaryOperation(cst.UnaryOperation(cst.Minus(), size), cst.FloorDivide(), by)
                 ):
                     new = rounded_up(Values(site), size, by) if literal(by) is not None else None
-                case _:
-                    continue
-            if new is not None:
-                title = f"round up with a positive sum: `{site.tree.code(new)}`"
-                return site.fix(title, Safety.SAFE, site.replace(outer, new))
+                    if new is not None:
+                        title = f"round up with a positive sum: `{site.tree.code(new)}`"
+                        return site.fix(title, Safety.SAFE, site.replace(outer, new))
         return None

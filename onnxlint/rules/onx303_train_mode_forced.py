@@ -4,9 +4,9 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ModeSwitch
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, is_name
+from onnxlint.rules.engine.site import Site, is_name, same
 
-# `module.train()` on its own, `train(True)` too.
+_INHERITED = cst.parse_expression("super().eval")
 
 
 class TrainModeForced(Rule):
@@ -50,20 +50,14 @@ def _is_switch(node: cst.CSTNode) -> bool:
     return False
 
 
-def _is_inherited(node: cst.CSTNode) -> bool:
-    match node:
-        case cst.Call(cst.Attribute(cst.Call(cst.Name("super"), []), cst.Name("eval"))):
-            return True
-    return False
-
-
 def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
     """An `eval()` that calls the inherited one and then undoes it: the inherited one does alone."""
     block = site.parent(function)
     cls = site.parent(block) if block is not None else None
     if function.name.value != "eval" or not isinstance(block, cst.IndentedBlock) or not isinstance(cls, cst.ClassDef):
         return None
-    if function.decorators or len(block.body) == 1 or not any(_is_inherited(n) for n in walk(function)):
+    inherits = any(isinstance(n, cst.Call) and same(n.func, _INHERITED) for n in walk(function))
+    if function.decorators or len(block.body) == 1 or not inherits:
         return None
     (start, _), (end, _) = site.tree.range(function)
     at = block.body.index(function)

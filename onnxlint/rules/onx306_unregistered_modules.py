@@ -26,18 +26,14 @@ class UnregisteredModules(Rule):
         """Unsafe: `eval()` then reaches the modules, and the state dict gains their weights."""
         kinds = (cst.List, cst.ListComp, cst.Dict, cst.DictComp)
         node = next((n for n in site.inside(cst.BaseExpression) if isinstance(n, kinds)), None)
-        if node is None:
+        if node is None or isinstance(node, cst.DictComp):
+            return None  # whether the keys of that one are text cannot be told
+        if isinstance(node, cst.Dict) and not all(isinstance(getattr(e, "key", None), _TEXT) for e in node.elements):
             return None
         match site.parent(node):
             case cst.Assign([cst.AssignTarget(cst.Attribute())]) | cst.AnnAssign(cst.Attribute()):
-                pass
-            case _:
-                return None
-        if isinstance(node, cst.DictComp):
-            return None  # whether its keys are text cannot be told
-        if isinstance(node, cst.Dict) and not all(isinstance(getattr(e, "key", None), _TEXT) for e in node.elements):
-            return None
-        name = "ModuleDict" if isinstance(node, cst.Dict) else "ModuleList"
-        container = f"{site.page.imports.get('torch.nn') or 'torch.nn'}.{name}"
-        new = site.expression(f"{container}({{modules}})", modules=bare(node))
-        return site.fix(f"wrap it in `{container}(...)`", Safety.UNSAFE, site.replace(node, new))
+                name = "ModuleDict" if isinstance(node, cst.Dict) else "ModuleList"
+                container = f"{site.page.imports.get('torch.nn') or 'torch.nn'}.{name}"
+                new = site.expression(f"{container}({{modules}})", modules=bare(node))
+                return site.fix(f"wrap it in `{container}(...)`", Safety.UNSAFE, site.replace(node, new))
+        return None

@@ -26,9 +26,12 @@ class UnusedSuppression(Rule):
         if codes:
             space = " " if listed.startswith(" ") else ""
             new = comment.with_changes(value=f"{before}{head}{opened}{space}{codes}{closed}{behind}")
-            return _fix(site, "take out the codes that silence nothing", site.replace(comment, new))
-        kept = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()
-        return _fix(site, "take out the comment", _shortened(site, line, comment, kept))
+            title, edit = "take out the codes that silence nothing", site.replace(comment, new)
+        else:
+            kept = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()
+            title, edit = "take out the comment", _shortened(site, line, comment, kept)
+        site.page.sound.add(edit)  # it changes a comment alone
+        return site.fix(title, Safety.SAFE, edit)
 
 
 def _shortened(site: Site, line: cst.EmptyLine | cst.TrailingWhitespace, comment: cst.Comment, kept: str) -> Edit:
@@ -40,8 +43,3 @@ def _shortened(site: Site, line: cst.EmptyLine | cst.TrailingWhitespace, comment
         lines = site.page.lines
         start, end = (end[0], 1), lines.place(lines.start(end[0] + 1))
     return site.splice(start, end, "")
-
-
-def _fix(site: Site, title: str, edit: Edit) -> Fix:
-    site.page.sound.add(edit)  # it changes a comment alone
-    return site.fix(title, Safety.SAFE, edit)

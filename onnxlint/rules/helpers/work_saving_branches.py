@@ -53,11 +53,12 @@ def under_guard(site: Site, statement: Statement, test: str, title: str) -> Fix 
     return site.fix(title, Safety.SAFE, guarded)
 
 
-def only_assignment(branch: cst.If) -> cst.Assign | None:
-    """The assignment of one target that is all there is in a branch."""
-    body = body_of(branch)
-    statement = body[0] if len(body) == 1 else None
-    return statement if isinstance(statement, cst.Assign) and len(statement.targets) == 1 else None
+def only_assignment(branch: cst.CSTNode | None) -> cst.Assign | None:
+    """The assignment of one target that is all there is in an `if`."""
+    match body_of(branch) if isinstance(branch, cst.If) else []:
+        case [cst.Assign([_]) as statement]:
+            return statement
+    return None
 
 
 def _asks_for_none(test: cst.BaseExpression) -> bool:
@@ -66,12 +67,9 @@ def _asks_for_none(test: cst.BaseExpression) -> bool:
         case cst.Comparison(
             cst.Subscript(cst.Attribute(attr=cst.Name("shape")))
             | cst.Call(cst.Name("len") | cst.Attribute(attr=cst.Name("numel" | "nelement" | "size"))),
-            [
-                cst.ComparisonTarget(cst.Equal(), cst.Integer("0"))
-                | cst.ComparisonTarget(cst.LessThan(), cst.Integer("1"))
-            ],
+            [cst.ComparisonTarget(sign, cst.Integer(number))],
         ):
-            return True
+            return (type(sign), number) in ((cst.Equal, "0"), (cst.LessThan, "1"))
     return False
 
 
