@@ -49,7 +49,7 @@ class TensorBranch(Rule):
         edits = free_names(site, branch.test)
         if edits is None:
             return None
-        values = Values(site, dict.fromkeys(edits, True))
+        values = Values(site, edits)
         if isinstance(branch, cst.IfExp):
             text = _choice(site, values, branch.test, branch.body, branch.orelse)
             change = site.replace_whole(branch, text) if text else None
@@ -85,16 +85,14 @@ def _returns(site: Site, node: cst.If, values: Values) -> Edit | None:
     following = orelse_of(node) or block[block.index(node) + 1 :]
     match body_of(node), following:
         case [cst.Return(cst.BaseExpression() as first)], [cst.Return(cst.BaseExpression() as second) as last]:
-            pass
-        case _:
-            return None
-    value = _chosen_value(site, values, node.test, first, second)
-    if value is None or "#" in value or site.function(node) is None:
-        return None
-    bare, line = node.with_changes(leading_lines=()), site.parent(last)
-    comments = site.comments(ended(bare)) if node.orelse else site.comments(bare, ended(line or last))
-    text = f"\n{site.indent(node)}".join([*comments, broken("return ", value, site.indent(node))])
-    return site.splice(site.tree.range(node)[0], site.tree.range(last)[1], text)
+            value = _chosen_value(site, values, node.test, first, second)
+            if value is None or "#" in value or site.function(node) is None:
+                return None
+            bare, line = node.with_changes(leading_lines=()), site.parent(last)
+            comments = site.comments(ended(bare)) if node.orelse else site.comments(bare, ended(line or last))
+            text = f"\n{site.indent(node)}".join([*comments, broken("return ", value, site.indent(node))])
+            return site.splice(site.tree.range(node)[0], site.tree.range(last)[1], text)
+    return None
 
 
 def _chosen_value(

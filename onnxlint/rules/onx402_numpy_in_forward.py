@@ -113,11 +113,8 @@ class _Rewriting(cst.CSTTransformer):
         """Variables that hold arrays: what is assigned an array, until no more are found."""
         names = {n.value: n for n in variables(self.function) if not is_loaded(self.site, n)}
         values = {name: [v for v in assigned(self.site, node) if v is not None] for name, node in names.items()}
-        grown = True
-        while grown:
-            more = {name for name in values.keys() - self.arrays if any(map(self.is_array, values[name]))}
+        while more := {name for name in values.keys() - self.arrays if any(map(self.is_array, values[name]))}:
             self.arrays |= more
-            grown = bool(more)
 
     def is_array(self, node: cst.BaseExpression) -> bool:
         """Whether an expression gives an array that was computed from a tensor."""

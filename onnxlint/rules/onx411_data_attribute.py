@@ -1,4 +1,4 @@
-from enum import Enum
+from enum import IntEnum
 
 import libcst as cst
 
@@ -47,12 +47,12 @@ class DataAttribute(Rule):
         return site.fix("write `.detach()`", safety, site.replace(node, cst.Call(detach)))
 
 
-class _Use(Enum):
-    """What becomes of the values that `.data` gives."""
+class _Use(IntEnum):
+    """What becomes of the values that `.data` gives, the worst last."""
 
-    READ = "read"
-    WRITTEN = "written"
-    HANDED_ON = "handed on"
+    READ = 0
+    HANDED_ON = 1
+    WRITTEN = 2
 
 
 def _leaves_torch(site: Site, node: cst.BaseExpression) -> bool:
@@ -98,13 +98,12 @@ def _use_of_names(site: Site, binding: _Binding) -> _Use:
     names = {t.value for t in targets if isinstance(t, cst.Name)}
     if function is None or not all(isinstance(t, cst.Name) for t in targets):
         return _Use.HANDED_ON
-    uses = set()
-    for name in names:
-        if any(isinstance(b, cst.AugAssign) and isinstance(b.target, cst.Name) for b in site.bindings(function, name)):
-            return _Use.WRITTEN
-        for use in (use for use in site.uses(function, name) if is_loaded(site, use)):
-            uses.add(_Use.HANDED_ON if isinstance(site.parent(use), _Binding) else _use(site, use))
-    return next((use for use in (_Use.WRITTEN, _Use.HANDED_ON) if use in uses), _Use.READ)
+    bindings = [b for name in names for b in site.bindings(function, name) if isinstance(b, cst.AugAssign)]
+    if any(isinstance(b.target, cst.Name) for b in bindings):
+        return _Use.WRITTEN
+    uses = (use for name in names for use in site.uses(function, name) if is_loaded(site, use))
+    ends = (_Use.HANDED_ON if isinstance(site.parent(use), _Binding) else _use(site, use) for use in uses)
+    return max(ends, default=_Use.READ)
 
 
 def _is_in_place(name: str) -> bool:

@@ -57,7 +57,7 @@ def drop_argument(call: cst.Call, name: str) -> cst.Call | None:
         return call.with_changes(args=args, whitespace_before_args=gap)
     if at == len(args) and not (isinstance(before, cst.ParenthesizedWhitespace) and isinstance(after, type(before))):
         args[at - 1] = args[at - 1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        gap = before if _has_comment(before) else after
+        gap = before if "#" in cst.Module([]).code_for_node(before) else after
     args[at - 1] = _followed(args[at - 1], gap)
     return call.with_changes(args=args)
 
@@ -81,9 +81,3 @@ def _joined(before: Whitespace, after: Whitespace) -> Whitespace:
     if not isinstance(before, cst.ParenthesizedWhitespace):
         return after
     return after.with_changes(first_line=before.first_line, empty_lines=[*before.empty_lines, *after.empty_lines])
-
-
-def _has_comment(gap: Whitespace) -> bool:
-    if not isinstance(gap, cst.ParenthesizedWhitespace):
-        return False
-    return gap.first_line.comment is not None or any(line.comment is not None for line in gap.empty_lines)

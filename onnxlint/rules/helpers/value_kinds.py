@@ -1,7 +1,7 @@
 """What an expression is, as far as its tree and what the dataflow knew of the variables tell: a tensor, a size."""
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -24,19 +24,18 @@ _WHOLE = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 
 
 class Values:
-    """Answers for the expressions of one site; `bound` adds variables that a fix itself knows to be tensors."""
+    """Answers for the expressions of one site; `tensors` are variables that a fix itself knows to be some."""
 
-    def __init__(self, site: Site, bound: dict[str, bool] | None = None) -> None:
+    def __init__(self, site: Site, tensors: Collection[str] = ()) -> None:
         self.site = site
-        self.bound = bound if bound is not None else {}
+        self.tensors = tensors
 
     def is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether an expression gives a tensor, as far as can be told; what is not known is taken for none."""
         match node:
             case cst.Name():
-                if node.value in self.bound:
-                    return self.bound[node.value]
-                return self.site.value(node.value).startswith(("tensor", "weight", "made"))
+                kind = self.site.value(node.value)
+                return node.value in self.tensors or kind.startswith(("tensor", "weight", "made"))
             case cst.BinaryOperation():
                 return self.is_tensor(node.left) or self.is_tensor(node.right)
             case cst.UnaryOperation():
