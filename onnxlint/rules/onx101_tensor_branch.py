@@ -18,8 +18,6 @@ WORDS = {"ternary": "the conditional expression", "comprehension": "the comprehe
 class TensorBranch(Rule):
     """Object to a test that reads tensor data; shape, dtype and None-ness are not data."""
 
-    safety = Safety.UNSAFE
-
     def on_branch(self, node: Node, branch: Branch) -> Objections:
         keyword = keyword_of(self, node)
         word = WORDS.get(keyword, f"the `{keyword}`")

@@ -10,8 +10,6 @@ from onnxlint.rules.helpers.value_kinds import Values, condition
 class TensorBoolOperator(Rule):
     """Object to an operator that asks a tensor for its truth."""
 
-    safety = Safety.UNSAFE
-
     def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:
         if not operator.builtin:
             yield Objection(

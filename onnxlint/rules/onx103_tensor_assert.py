@@ -12,8 +12,6 @@ _EAGER = "not torch.onnx.is_in_onnx_export()"
 class TensorAssert(Rule):
     """Object to an assert, or an `if` that only raises, on tensor data."""
 
-    safety = Safety.SAFE
-
     def on_assertion(self, node: Node, assertion: Assertion) -> Objections:
         if assertion.reads in ("data", "weight"):
             word = "assert" if isinstance(self.parent(node), cst.Assert) else "validating `if`"

@@ -15,8 +15,6 @@ Bound = tuple[cst.BaseExpression, int, cst.BaseExpression]  # of a tensor's axis
 class DimBranch(Rule):
     """Object to a branch on a size that may change after the export."""
 
-    safety = Safety.SAFE
-
     def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "dim" and branch.form not in ("equal", "padding"):
             yield Objection(

@@ -1,4 +1,4 @@
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
@@ -7,8 +7,6 @@ from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard
 
 class EarlyExit(Rule):
     """Object to a loop that tensor data may leave before its end."""
-
-    safety = Safety.UNSAFE
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "data" and branch.leaves:

@@ -20,8 +20,6 @@ BUILTINS = {
 class TensorBuiltin(Rule):
     """Object to a builtin that compares tensors, or asks them for their truth."""
 
-    safety = Safety.UNSAFE
-
     def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:
         if operator.builtin in BUILTINS:
             pair = operator.operands == 2  # dynamo has an operator for the smaller and the larger of two numbers

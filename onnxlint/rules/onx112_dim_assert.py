@@ -1,6 +1,6 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix
 from onnxlint.flow.state.observations import SizeCheck
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
@@ -9,8 +9,6 @@ from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 class DimAssert(Rule):
     """Object to a check of a size that TorchScript refuses."""
-
-    safety = Safety.SAFE
 
     def on_size_check(self, node: Node, seen: SizeCheck) -> Objections:
         if seen.pins:

@@ -11,8 +11,6 @@ from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignme
 class ShapeComparison(Rule):
     """Object to a branch on whether two sizes are equal."""
 
-    safety = Safety.UNSAFE
-
     def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "dim" and branch.form == "equal":
             yield Objection(

@@ -13,8 +13,6 @@ from onnxlint.rules.helpers.size_expressions import size_named
 class LiteralBatch(Rule):
     """Object to a literal size where a dynamic axis should be followed."""
 
-    safety = Safety.SAFE
-
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:
         if shape.call in ("fixed state", "literal length"):
             return

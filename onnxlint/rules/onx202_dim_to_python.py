@@ -29,8 +29,6 @@ _DYNAMO_HAS = (".is_integer()", ".conjugate()")
 class DimToPython(Rule):
     """Object to a symbolic size that became a plain number, which then shapes something."""
 
-    safety = Safety.SAFE
-
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how.startswith("."):
             refused = ("torchscript",) if escape.how in _DYNAMO_HAS else ("torchscript", "dynamo")

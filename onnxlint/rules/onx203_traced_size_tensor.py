@@ -19,8 +19,6 @@ _REFUSED = frozenset(("as_tensor", "asarray"))  # which dynamo does not even tak
 class TracedSizeTensor(Rule):
     """Object to a tensor built from Python data at a dynamic size."""
 
-    safety = Safety.SAFE
-
     def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:
         name = tensor.call.rpartition(".")[2]
         if tensor.source == "length":

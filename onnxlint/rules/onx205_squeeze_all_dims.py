@@ -10,8 +10,6 @@ from onnxlint.rules.helpers.value_kinds import sizes_of
 class SqueezeAllDims(Rule):
     """Object to `squeeze()` without a dim on a tensor that has dynamic axes."""
 
-    safety = Safety.UNSAFE
-
     def on_squeeze(self, node: Node, squeeze: Squeeze) -> Objections:
         if squeeze.dim is None:
             yield Objection(

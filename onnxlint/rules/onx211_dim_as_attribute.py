@@ -12,8 +12,6 @@ _POOLS = {f"{kind}_pool{n}d": (name, n) for kind, name in (("avg", "mean"), ("ma
 class DimAsAttribute(Rule):
     """Object to a size where an ONNX operator has a constant."""
 
-    safety = Safety.UNSAFE
-
     def on_size_attribute(self, node: Node, seen: SizeAttribute) -> Objections:
         yield Objection(
             f"`{seen.parameter}` of `{seen.op}` is a dynamic size, and a constant in the file: `{seen.text}`",

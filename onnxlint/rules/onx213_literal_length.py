@@ -11,8 +11,6 @@ from onnxlint.rules.onx201_literal_batch import literal_hints, size_arguments
 class LiteralLength(Rule):
     """Object to a range or table of the example's length on an axis that was declared dynamic."""
 
-    safety = Safety.SAFE
-
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:
         if shape.call == "literal length":
             yield Objection(

@@ -16,8 +16,6 @@ WORDS = {
 class NegativeSizeDivision(Rule):
     """Object to a division of sizes that ONNX rounds otherwise."""
 
-    safety = Safety.SAFE
-
     def on_size_division(self, node: Node, seen: SizeDivision) -> Objections:
         yield Objection(
             f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`",

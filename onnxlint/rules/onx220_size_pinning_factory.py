@@ -9,8 +9,6 @@ from onnxlint.rules.engine.site import Site, argument, dotted, has_star, keyword
 class SizePinningFactory(Rule):
     """Object to a factory function that takes its size for a number."""
 
-    safety = Safety.UNSAFE
-
     def on_factory_size(self, node: Node, seen: FactorySize) -> Objections:
         yield Objection(
             f"`{seen.op}` has no form for a dynamic size: `{seen.text}`",

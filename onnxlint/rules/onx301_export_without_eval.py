@@ -9,7 +9,6 @@ from onnxlint.rules.engine.site import Site, argument
 class ExportWithoutEval(Rule):
     """Object to the export of a model that nobody put in eval mode."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

@@ -10,7 +10,6 @@ from onnxlint.rules.helpers.call_edits import set_argument
 class FunctionalDropout(Rule):
     """Object to a dropout that is active in eval mode too."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_dropout_call(self, node: Node, call: DropoutCall) -> Objections:

@@ -12,7 +12,6 @@ _INHERITED = cst.parse_expression("super().eval")
 class TrainModeForced(Rule):
     """Object to modules put in train mode where the model is meant to run in eval mode."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_mode_switch(self, node: Node, switch: ModeSwitch) -> Objections:

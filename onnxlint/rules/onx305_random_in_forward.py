@@ -14,7 +14,6 @@ _ADDED = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 class RandomInForward(Rule):
     """Object to a random draw in what is exported."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_random_draw(self, node: Node, draw: RandomDraw) -> Objections:

@@ -11,7 +11,6 @@ _TEXT = (cst.SimpleString, cst.ConcatenatedString)
 class UnregisteredModules(Rule):
     """Object to modules in a plain container."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_hidden_modules(self, node: Node, hidden: HiddenModules) -> Objections:

@@ -10,7 +10,6 @@ from onnxlint.rules.helpers.call_edits import set_argument
 class BatchStatistics(Rule):
     """Object to a normalisation that uses the statistics of the batch in eval mode."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_batch_norm_call(self, node: Node, call: BatchNormCall) -> Objections:

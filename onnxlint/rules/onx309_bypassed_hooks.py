@@ -9,7 +9,6 @@ from onnxlint.rules.engine.site import Site
 class BypassedHooks(Rule):
     """Object to `layer.forward(x)` on a layer whose weight a hook computes."""
 
-    safety = Safety.UNSAFE
     changes_output = True
 
     def on_direct_forward(self, node: Node, call: DirectForward) -> Objections:

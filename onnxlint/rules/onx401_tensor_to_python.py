@@ -12,8 +12,6 @@ from onnxlint.rules.onx403_tensor_from_tensor import stacked
 class TensorToPython(Rule):
     """Object to a tensor read into a Python value that the graph then depends on."""
 
-    safety = Safety.UNSAFE
-
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source != "data" or escape.numpy or escape.how.startswith("math."):
             return

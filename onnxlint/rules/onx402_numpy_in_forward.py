@@ -55,8 +55,6 @@ LONGEST = 500  # lines of a function that is rewritten as a whole, for each of i
 class NumpyInForward(Rule):
     """Object to numpy on tensor data in what is exported."""
 
-    safety = Safety.UNSAFE
-
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.numpy:
             yield Objection(

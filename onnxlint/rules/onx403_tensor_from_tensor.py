@@ -15,8 +15,6 @@ _LIST = (cst.List, cst.ListComp, cst.Tuple)
 class TensorFromTensor(Rule):
     """Object to a tensor constructor that copies the data of another tensor."""
 
-    safety = Safety.SAFE
-
     def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:
         if tensor.source == "tensor":
             yield Objection(

@@ -12,8 +12,6 @@ _TITLE = "sort, and take the middle"
 class UnsupportedOperator(Rule):
     """Object to an operator that an exporter cannot lower at the target opset."""
 
-    safety = Safety.UNSAFE
-
     def on_call(self, node: Node, call: Call) -> Objections:
         refused = call.exporters_with(Outcome.EXPORT_ERROR)
         if refused and type(call) is Call:  # any other type has a rule of its own

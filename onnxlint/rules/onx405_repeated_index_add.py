@@ -10,8 +10,6 @@ from onnxlint.rules.helpers.value_kinds import sizes_of
 class RepeatedIndexAdd(Rule):
     """Object to `index_add`, of which TorchScript keeps one summand where an index repeats."""
 
-    safety = Safety.SAFE
-
     def on_index_add_call(self, node: Node, call: IndexAddCall) -> Objections:
         yield Objection(
             f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",

@@ -13,8 +13,6 @@ _Binding = cst.Assign | cst.AnnAssign | cst.NamedExpr
 class DataAttribute(Rule):
     """Object to `.data`, which takes a tensor out of the trace."""
 
-    safety = Safety.SAFE
-
     def on_data_read(self, node: Node, read: DataRead) -> Objections:
         yield Objection(
             f"`{read.text}` takes the tensor out of the trace"

@@ -18,8 +18,6 @@ _OTHER = {"fabs": "abs", "pow": "pow", "atan2": "atan2", "hypot": "hypot", "fmod
 class MathOnTensor(Rule):
     """Object to a function of `math` that reads a tensor."""
 
-    safety = Safety.UNSAFE
-
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "data" and escape.how.startswith("math."):
             name = escape.how.removesuffix("()")

@@ -12,8 +12,6 @@ _DIVISION = 'torch.div({left}, {right}, rounding_mode="floor")'
 class FloorDivision(Rule):
     """Object to a quotient that may be negative, which TorchScript rounds to zero."""
 
-    safety = Safety.SAFE
-
     def on_floor_divide(self, node: Node, division: FloorDivide) -> Objections:
         yield Objection(
             f"`{division.text}` rounds down in PyTorch, and to zero in the TorchScript export where it is negative",

@@ -9,8 +9,6 @@ from onnxlint.rules.engine.site import Site
 class InputReshaped(Rule):
     """Object to an in-place change of an input's shape."""
 
-    safety = Safety.UNSAFE
-
     def on_input_reshape(self, node: Node, call: InputReshape) -> Objections:
         yield Objection(
             f"`{call.text}` changes the shape of the input `{call.parameter}` itself: the file asks for another shape",

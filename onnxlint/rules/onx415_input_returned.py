@@ -9,8 +9,6 @@ from onnxlint.rules.engine.site import Site
 class InputReturned(Rule):
     """Object to an input among the outputs."""
 
-    safety = Safety.SAFE
-
     def on_output(self, node: Node, output: Output) -> Objections:
         if output.what == "input":
             yield Objection(

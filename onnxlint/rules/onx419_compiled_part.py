@@ -9,8 +9,6 @@ from onnxlint.rules.engine.site import Site, argument, bare, dotted
 class CompiledPart(Rule):
     """Object to a part of the model that is scripted, traced or compiled by itself."""
 
-    safety = Safety.SAFE
-
     def on_compile_call(self, node: Node, call: CompileCall) -> Objections:
         yield Objection(
             f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it",

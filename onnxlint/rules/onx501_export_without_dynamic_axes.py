@@ -11,8 +11,6 @@ from onnxlint.rules.helpers.export_edits import export_call, names
 class ExportWithoutDynamicAxes(Rule):
     """Object to an export that fixes every size to the example's."""
 
-    safety = Safety.UNSAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.model.startswith("torch.export") or call.api == "torch.export.export":
             return  # an exported program brings its own dynamic shapes, and may be meant for another backend

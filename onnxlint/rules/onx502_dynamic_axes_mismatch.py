@@ -12,8 +12,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 class DynamicAxesMismatch(Rule):
     """Object to dynamic axes of an input that does not exist, or of an axis that the model fixes."""
 
-    safety = Safety.UNSAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if not call.axes_known:
             return

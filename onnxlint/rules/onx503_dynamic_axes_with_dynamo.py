@@ -10,8 +10,6 @@ from onnxlint.rules.helpers.export_edits import argument_at, export_call, keywor
 class DynamicAxesWithDynamo(Rule):
     """Object to `dynamic_axes` given to the dynamo exporter."""
 
-    safety = Safety.UNSAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         at = argument_at(node, call, "dynamic_axes")
         if not call.dynamo or not call.has_dynamic_axes or at is None:

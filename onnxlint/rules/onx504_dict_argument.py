@@ -10,8 +10,6 @@ from onnxlint.rules.helpers.export_edits import argument_at, export_call
 class DictArgument(Rule):
     """Object to a dict in the place of the tuple of arguments."""
 
-    safety = Safety.UNSAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.dict_argument:
             yield Objection(

@@ -1,4 +1,3 @@
-from onnxlint.base.records import Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections
 from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
@@ -7,7 +6,6 @@ from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
 class ExportTrainingMode(NeedlessArgument):
     """Object to an export in training mode."""
 
-    safety = Safety.UNSAFE  # the file holds the model in eval mode then, which is the point
     changes_output = True
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:

@@ -1,4 +1,3 @@
-from onnxlint.base.records import Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections
 from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
@@ -27,8 +26,6 @@ BY_POSITION = 3  # model, args, f
 
 class RemovedExportArgument(NeedlessArgument):
     """Object to functions and arguments that torch no longer has."""
-
-    safety = Safety.SAFE  # with the argument the call raises
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.api == "torch.export.export" or call.for_a_version:

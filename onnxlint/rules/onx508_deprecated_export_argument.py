@@ -1,4 +1,4 @@
-from onnxlint.base.records import Outcome, Safety, Severity
+from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections
 from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
@@ -12,8 +12,6 @@ ONLY_DYNAMO = {
 
 class DeprecatedExportArgument(NeedlessArgument):
     """Object to arguments that the exporter in use ignores, and to operators left untranslated."""
-
-    safety = Safety.UNSAFE  # an operator that was let through as it is is refused then
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         kind = call.settings.get("operator_export_type")

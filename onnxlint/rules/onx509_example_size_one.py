@@ -12,8 +12,6 @@ _MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 class ExampleSizeOne(Rule):
     """Object to a dynamic axis of size 1 in the example, where the exporter makes a constant of it."""
 
-    safety = Safety.UNSAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         program = call.api == "torch.export.export"
         if not program and call.dynamo is False:

@@ -10,8 +10,6 @@ from onnxlint.rules.helpers.export_edits import argument_at
 class ParallelWrapper(Rule):
     """Object to the export of a model inside of DataParallel."""
 
-    safety = Safety.UNSAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.wrapping == "parallel":
             yield Objection(

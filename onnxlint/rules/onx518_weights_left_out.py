@@ -1,4 +1,3 @@
-from onnxlint.base.records import Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections
 from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
@@ -6,8 +5,6 @@ from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
 
 class WeightsLeftOut(NeedlessArgument):
     """Object to a file without weights."""
-
-    safety = Safety.SAFE  # without its weights the file does not run
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.settings.get("export_params") is False:

@@ -9,8 +9,6 @@ from onnxlint.rules.engine.site import Site, is_loaded, variables
 class RepeatedExampleInput(Rule):
     """Object to one tensor given for two inputs."""
 
-    safety = Safety.SAFE
-
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for example in call.examples or ():
             if example.again:

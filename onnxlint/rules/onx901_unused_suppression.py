@@ -8,8 +8,6 @@ from onnxlint.rules.engine.site import Site
 class UnusedSuppression(Rule):
     """Found by the machinery itself; only the fix is here."""
 
-    safety = Safety.SAFE
-
     def fix(self, site: Site) -> Fix | None:
         """Safe: no code changes."""
         site = site.in_class()

@@ -27,6 +27,7 @@ def all_rules() -> Mapping[str, Rule]:
             for _, kind in inspect.getmembers(module, inspect.isclass):
                 if issubclass(kind, Rule) and kind.__module__ == module.__name__:
                     kind.code = found.name.partition("_")[0].upper()
+                    kind.safety = load_catalogue()[kind.code].fix or Safety.MANUAL
                     if kind.code in rules:
                         raise TypeError(
                             f"{kind.code} is the code of {kind.__name__} and {type(rules[kind.code]).__name__}"

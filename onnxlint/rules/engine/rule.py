@@ -55,6 +55,7 @@ class Rule(cst.BatchableCSTVisitor):
     statement only the header is parsed. An empty module stands for what libcst does not read.
     Every call of the contract's `operators` is observed, by canonical name (`torch.std`, which is the name of `x.std()`
     too); of others, those that the tables mark. `safety` is the most that `fix` promises; one fix may promise less.
+    Of our own rules, the name of the module says the `code`, and the contract the `safety`.
     `changes_output`: what eager computes changes, and is meant to, as when dropout ends in eval mode.
     """
 
@@ -68,7 +69,7 @@ class Rule(cst.BatchableCSTVisitor):
     def __init_subclass__(cls) -> None:
         """Collect the handlers. Raises TypeError where the class contradicts itself, or one has nothing to look at."""
         super().__init_subclass__()
-        if (cls.fix is not Rule.fix) != (cls.safety is not Safety.MANUAL):
+        if hasattr(cls, "code") and (cls.fix is not Rule.fix) != (cls.safety is not Safety.MANUAL):
             raise TypeError(f"{cls.__name__} needs a `safety` if and only if it has a `fix`")
         if cls.changes_output and cls.safety is Safety.SAFE:
             raise TypeError(f"the fix of {cls.__name__} changes what eager computes: it is not safe")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix
 from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
 from onnxlint.rules.engine.rule import Rule
 from onnxlint.rules.engine.site import Site, call_name
@@ -51,10 +51,8 @@ def keyword_at(site: Site, call: cst.Call) -> cst.Arg | None:
 class NeedlessArgument(Rule):
     """A rule whose findings underline an argument of an export call, and whose fix leaves that out."""
 
-    safety = Safety.SAFE
-
     def fix(self, site: Site) -> Fix | None:
-        """Take the argument out of the call."""
+        """Take the argument out of the call: safe where that does not export at all, or to a file that does not run."""
         call = export_call(site)
         argument = keyword_at(site, call) if call is not None else None
         if call is None or argument is None or argument.keyword is None:
