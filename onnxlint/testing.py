@@ -1,7 +1,5 @@
 """For tests of rules: the examples of a contract, held against what the static pass says of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -11,8 +11,6 @@
 4. Evidence of a failure that attached nowhere becomes a finding of its own, and so does what makes a graph large.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

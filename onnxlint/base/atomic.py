@@ -11,8 +11,6 @@ an exchange or nameless files (not Linux, some network file systems), an edit be
 process killed in those 50 µs leaves a `.onnxlint-…`; the next run that writes there, or fixes there, removes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

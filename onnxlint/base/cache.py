@@ -5,8 +5,6 @@ that is read from it is trusted: an entry that is cut short, altered or of anoth
 is up to its reader, who decodes it into the type that he expects and into nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

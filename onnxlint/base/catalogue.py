@@ -1,7 +1,5 @@
 """rules/*.md → Contract: the contracts, read quickly, with the file and the line of every mistake in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Edits of a text: positions in it, and the text after them."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 A symbolic link is followed to wherever it leads unless `follow` is off; a device, pipe or socket is never opened.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

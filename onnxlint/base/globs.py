@@ -4,8 +4,6 @@ They mean what they mean to git, and are matched without backtracking: between t
 taken, which is as good as any later one. The time is bounded by the length of the pattern times that of the path.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence

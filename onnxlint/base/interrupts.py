@@ -1,7 +1,5 @@
 """Signals that end a run: SIGTERM and SIGHUP count as Ctrl-C does, so that what is known is reported."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import time

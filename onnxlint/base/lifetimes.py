@@ -1,7 +1,5 @@
 """What ends with this process, however it ends: the processes that it starts, and its temporary folders."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Paths: how they are shown in reports, whether a folder can be written to, and folders that git leaves alone."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

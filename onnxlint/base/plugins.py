@@ -4,8 +4,6 @@ Only what is installed into the site-packages of this interpreter counts, and wh
 package of the same name in the working directory or on PYTHONPATH is refused, not imported.
 """
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import os

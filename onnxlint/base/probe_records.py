@@ -1,7 +1,5 @@
 """What a probe is asked to do, and what it sends back, as records that go to a worker and into the cache."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

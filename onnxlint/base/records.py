@@ -1,7 +1,5 @@
 """The vocabulary of onnxlint as frozen records, without tree nodes, that go to JSON and back."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

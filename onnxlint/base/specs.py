@@ -1,7 +1,5 @@
 """Spec strings such as `float32[batch, 3, height=224]` ↔ TensorSpec: records only, no torch."""
 
-from __future__ import annotations
-
 import difflib
 import re
 

@@ -1,7 +1,5 @@
 """Flags in, exit code out: the group `main`, which imports a command only when it is called."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

@@ -1,7 +1,5 @@
 """What `onnxlint check` does with findings instead of showing them: a baseline, or `# noqa` comments."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a shell completes where a rule is asked for."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import CompletionItem
 

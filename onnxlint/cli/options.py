@@ -1,7 +1,5 @@
 """The flags of `onnxlint check`, and how the value of each is read."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import tomllib

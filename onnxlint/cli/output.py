@@ -1,7 +1,5 @@
 """Where a report goes: standard output or a file, in any encoding, also into a pipe that closes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """`onnxlint check --watch`: check again, in a process of its own, whenever a file of the project changes."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Which files configure a run, what they extend, and onnxlint's table in each."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The [[models]] tables of a configuration → ModelConfig, with the place of every mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

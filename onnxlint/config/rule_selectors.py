@@ -1,7 +1,5 @@
 """Which rules run, where: selectors, and what is wrong with one that names no rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The names of runtimes, as the configuration and the command line give them."""
 
-from __future__ import annotations
-
 import re
 
 from onnxlint.base.records import ONNX_RUNTIME, OPENVINO

@@ -1,7 +1,5 @@
 """The keys of a configuration file and how each is read; the same keys, in words, are in schema.json."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Configuration files, `--config KEY=VALUE` and flags → frozen Settings, with the place of every mistake."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

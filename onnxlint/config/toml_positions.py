@@ -1,7 +1,5 @@
 """Where each key of a valid TOML text stands: the positions that tomllib does not keep."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 A part that only moved (lines were added above it) is still the same; where to is told, so that places can follow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

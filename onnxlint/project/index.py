@@ -1,7 +1,5 @@
 """The files of a run, read once: their texts, what they define (parsed, or as an earlier run kept it), their faults."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

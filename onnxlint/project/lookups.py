@@ -3,8 +3,6 @@
 A result that is kept is good for as long as all of that is as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar

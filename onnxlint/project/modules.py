@@ -1,7 +1,5 @@
 """The project index: which files are which modules, what each defines and imports, resolved across files on demand."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy

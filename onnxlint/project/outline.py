@@ -4,8 +4,6 @@ Bodies of functions are not in it: they are parsed again from their lines when t
 from 1; `first` is the line of the first decorator, `line` that of the name, `last` the last line, all inclusive.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Which torch a project pins, as its lock file, requirements or pyproject.toml say; read as text, never imported."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

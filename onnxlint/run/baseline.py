@@ -1,7 +1,5 @@
 """The baseline: findings that a project has agreed to live with, kept in a file by fingerprint and count."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Nothing in the tree has a say in it: no attributes, no index, no list of ignored files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

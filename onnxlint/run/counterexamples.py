@@ -1,7 +1,5 @@
 """The counterexamples that runs have kept: which there are, which finding each belongs to, and how one is named."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Find the models that nobody described, learn in workers how to feed them, and write it as configuration."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The dynamic half of a run: which models are probed, what their probes say, and what of them could not be tried."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext

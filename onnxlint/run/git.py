@@ -5,8 +5,6 @@ attributes, a `.git` that came in an archive. So the repository is found here, b
 one: it works in a stand-in, a temporary folder with a configuration of ours, which leads to its objects and refs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

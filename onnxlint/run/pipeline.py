@@ -1,7 +1,5 @@
 """The whole path from paths to a report, in one function: read this first."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """All probes of a run: what an earlier run knows of them, the others through the pool, in the order of the plan."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

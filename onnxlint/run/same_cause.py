@@ -1,7 +1,5 @@
 """One cause, one finding: what stems from one value, or one decision, is shown at one place, which names the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Which files run under which configuration: the nearest one above each file, as ruff has it."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Mapping, Sequence

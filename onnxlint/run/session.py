@@ -1,7 +1,5 @@
 """One run over several scopes: their reports become one, held against the baseline and against what changed."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

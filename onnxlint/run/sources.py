@@ -1,7 +1,5 @@
 """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The static half of a run: the dataflow over all files, then the rules over what it observed."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Write `# noqa` comments for findings: on their line, or at the next place of the statement that takes a comment."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

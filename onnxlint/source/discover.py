@@ -1,7 +1,5 @@
 """Paths → Python files, as .gitignore, `include` and `exclude` allow, in an order that never changes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """A file's bytes → text and tree, or one Diagnostic that says where and why not. Nothing is compiled or run."""
 
-from __future__ import annotations
-
 import ast
 import codecs
 import io

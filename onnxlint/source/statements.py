@@ -1,7 +1,5 @@
 """Where each statement of a file begins and ends."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """`# noqa` and `# onnxlint: ignore` comments: which findings they silence, and which of them silence nothing."""
 
-from __future__ import annotations
-
 import io
 import re
 import tokenize

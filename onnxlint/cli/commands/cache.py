@@ -1,7 +1,5 @@
 """`onnxlint cache`: where results are kept, how much there is, and how to be rid of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

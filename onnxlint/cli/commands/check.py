@@ -1,7 +1,5 @@
 """`onnxlint check`: settings from flags and files, one run of the session, one report, one exit code."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from pathlib import Path

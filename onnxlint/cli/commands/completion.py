@@ -1,7 +1,5 @@
 """`onnxlint completion`: what makes a shell complete the command line."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import get_completion_class
 

@@ -1,7 +1,5 @@
 """`onnxlint config`: the settings that hold for a path and where each comes from, and the schema of the files."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """`onnxlint explain`: the contract of one rule."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

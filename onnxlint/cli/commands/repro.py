@@ -1,7 +1,5 @@
 """`onnxlint repro`: run a counterexample that a check has kept, or list them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`onnxlint rules`: every rule in one line."""
 
-from __future__ import annotations
-
 import json
 
 import click

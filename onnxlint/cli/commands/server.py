@@ -1,7 +1,5 @@
 """`onnxlint server`: findings in the editor, by the Language Server Protocol."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -1,7 +1,5 @@
 """`onnxlint view`: look at an exported graph in Netron, at the nodes of a line."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

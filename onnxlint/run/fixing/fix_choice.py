@@ -1,7 +1,5 @@
 """Which of several fixes go together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Puts fixed text in the place of a file, if it is still what was read; and shows it as a unified diff."""
 
-from __future__ import annotations
-
 import bisect
 import difflib
 import os

@@ -1,7 +1,5 @@
 """`--fix`: fix, look again, undo what did not help, until nothing is left to fix; then put the files in place."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
