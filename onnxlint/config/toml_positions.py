@@ -1,8 +1,10 @@
 """Where each key of a valid TOML text stands: the positions that tomllib does not keep."""
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 Key = tuple[str | int, ...]
 DEEPEST = 100  # tables and arrays within each other, and parts of a key: tomllib takes quadratic time over them
@@ -23,7 +25,61 @@ def key_lines(text: str) -> Mapping[Key, int]:
 
     `text` is TOML that tomllib has read without an error; an element of an array has its index as the last part.
     """
-    return _Scan(text).document()
+    lines: dict[Key, int] = {}
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # no key of the text itself
+
+    def note(key: Key, value: Any) -> int:
+        line: int
+        if isinstance(value, dict):
+            line = min(inner if part == mark else note((*key, part), inner) for part, inner in value.items())
+        elif isinstance(value, list):
+            own = value[:1] if isinstance(value[0], int) else []
+            line = min(own + [note((*key, number), inner) for number, inner in enumerate(value[len(own) :])])
+        else:
+            line = value
+        lines[key] = line
+        return line
+
+    for part, value in tomllib.loads(_with_lines(text, mark)).items():
+        note((part,), value)
+    return lines
+
+
+def _with_lines(text: str, mark: str) -> str:
+    """The text with lines for its values: each scalar is its line, each array begins with its own, tables have `mark`.
+
+    What stands after a key begins on its line.
+    """
+    parts: list[str] = []
+    brackets: list[str] = []
+    header = value = written = False
+    for kind, token, line in _tokens(text):
+        if kind == "newline":
+            if not brackets:
+                parts.append(f"\n{mark} = {line}\n" if header else "\n")
+                header = value = False
+        elif token == "=":
+            parts.append(token)
+            value, written = True, False
+        elif token == ",":
+            parts.append(token)
+            value, written = brackets[-1] == "[", False
+        elif token == "{" or (token == "[" and value):
+            parts.append(token if token == "{" else f"[{line},")
+            brackets.append(token)
+            value, written = token == "[", False
+        elif token in "]}" and brackets:
+            empty = parts[-1] == "{"
+            parts[-1:] = [str(line)] if empty else [parts[-1], token]
+            brackets.pop()
+            value = written = True
+        elif not value:  # of a key
+            parts.append(token)
+            header |= token == "["
+        elif not written:  # a date or a number may be several
+            parts.append(str(line))
+            written = True
+    return "".join(parts)
 
 
 def too_deep(text: str) -> int | None:
@@ -38,106 +94,6 @@ def too_deep(text: str) -> int | None:
         if depth > DEEPEST or dots >= DEEPEST:
             return line
     return None
-
-
-class _Scan:
-    """One walk over the tokens of a TOML text, filling `lines`."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens = _tokens(text)
-        self.lines: dict[Key, int] = {}
-        self.elements: dict[Key, int] = {}
-        self.advance()
-
-    def advance(self) -> None:
-        """Move to the next token; the last one is a newline without text."""
-        self.kind, self.text, self.line = next(self.tokens)
-
-    def note(self, key: Key) -> None:
-        """Keep the first line of `key`, and of the tables that it opens on the way."""
-        for end in range(1, len(key) + 1):
-            self.lines.setdefault(key[:end], self.line)
-
-    def document(self) -> dict[Key, int]:
-        """Read the whole text."""
-        table: Key = ()
-        while (self.kind, self.text) != ("newline", ""):
-            if self.kind == "newline":
-                self.advance()
-            elif self.text == "[":
-                table = self.header()
-            else:
-                self.pair(table)
-        return self.lines
-
-    def header(self) -> Key:
-        """Read `[a.b]` or `[[a.b]]` and return the path of the table it opens."""
-        self.advance()
-        array = self.text == "["
-        if array:
-            self.advance()
-        table: Key = ()
-        for part in self.dotted():
-            # A name on the way that is an array of tables stands for its last element.
-            table = (*table, part) if table not in self.elements else (*table, self.elements[table], part)
-        if array:
-            self.lines.setdefault(table, self.line)
-            self.elements[table] = self.elements.get(table, -1) + 1
-            table = (*table, self.elements[table])
-        elif table in self.elements:
-            table = (*table, self.elements[table])
-        self.note(table)
-        while self.text == "]":
-            self.advance()
-        return table
-
-    def dotted(self) -> list[str]:
-        """Read a key such as `a."b c".d`."""
-        parts = [self.name()]
-        while self.text == ".":
-            self.advance()
-            parts.append(self.name())
-        return parts
-
-    def name(self) -> str:
-        """Read one part of a key."""
-        text = self.text
-        if self.kind == "string":
-            text = next(iter(tomllib.loads(f"{text} = 0")))
-        self.advance()
-        return text
-
-    def pair(self, table: Key) -> None:
-        """Read `key = value` inside `table`."""
-        line = self.line
-        key = (*table, *self.dotted())
-        for end in range(len(table) + 1, len(key) + 1):
-            self.lines.setdefault(key[:end], line)
-        self.advance()  # the equals sign
-        self.value(key)
-
-    def value(self, key: Key) -> None:
-        """Read the value of `key`."""
-        if self.text == "[":
-            for index, _ in enumerate(self.members("]")):
-                self.lines.setdefault((*key, index), self.line)
-                self.value((*key, index))
-        elif self.text == "{":
-            for _ in self.members("}"):
-                self.pair(key)
-        else:  # a scalar: one string, or words and dots up to the end of the value
-            while self.kind in ("word", "string") or self.text == ".":
-                self.advance()
-
-    def members(self, end: str) -> Iterator[None]:
-        """Stop at each member of `[a, b]` or `{ a = 1 }`, which may span lines; whoever is there reads it."""
-        self.advance()
-        while self.text != end:
-            if self.kind == "newline" or self.text == ",":
-                self.advance()
-            else:
-                yield
-        self.advance()
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
