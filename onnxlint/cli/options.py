@@ -14,7 +14,7 @@ from onnxlint.base.globs import Glob, fault_of
 from onnxlint.base.records import EXPORTERS, OPENVINO
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 from onnxlint.config.runtime_names import parse_runtime
-from onnxlint.config.typed_values import FAIL_ON, RELEASE, parse_memory
+from onnxlint.config.typed_values import FAIL_ON, parse_memory, parse_release
 from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,13 +41,6 @@ def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
     return codes
 
 
-def _release(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Read a version of torch."""
-    if value is not None and RELEASE.fullmatch(value) is None:
-        raise click.BadParameter(f"a version such as `2.14` is expected, not `{value[:80]}`", ctx, param)
-    return value
-
-
 def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Glob, ...]:
     """Read patterns; on the command line they are relative to the working directory."""
     patterns = [pattern for part in value for pattern in part.split(",") if pattern]
@@ -70,20 +63,22 @@ def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, 
     return tuple(FileIgnore(pattern, Path.cwd(), tuple(codes), name) for pattern, codes in by_pattern.items())
 
 
-def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    return None if value is None else _parsed(parse_memory, value, ctx, param)
+def _read_by(parse: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], T | None]:
+    """A callback that reads a value by a function that raises ValueError."""
 
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> T | None:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
 
-def _parsed(parse: Callable[[str], T], text: str, ctx: click.Context, param: click.Parameter) -> T:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+    return read
 
 
 def _runtimes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Read the names of runtimes; one that is not installed ends the run, as far as that is known without torch."""
-    names = [_parsed(parse_runtime, name, ctx, param) for part in value for name in part.split(",")]
+    one = _read_by(parse_runtime)
+    names = [name for part in value for text in part.split(",") if (name := one(ctx, param, text)) is not None]
     if OPENVINO in names and importlib.util.find_spec("openvino") is None:
         raise click.BadParameter("OpenVINO is not installed: pip install 'onnxlint[openvino]'", ctx, param)
     return tuple(dict.fromkeys(names))
@@ -183,6 +178,7 @@ REVIEW_LACKS = frozenset(
 _SELECTORS = {"callback": _codes, "shell_complete": _rules, "multiple": True, "metavar": "CODE[,CODE]"}
 _FILE_CODES = {"callback": _file_ignores, "multiple": True, "metavar": "GLOB:CODE"}
 _PATTERNS = {"callback": _globs, "multiple": True, "metavar": "GLOB"}
+_SIZE = {"callback": _read_by(parse_memory), "metavar": "SIZE"}
 _PATH = click.Path(path_type=Path)
 _ABSOLUTE = {"type": _PATH, "callback": _absolute}
 
@@ -218,7 +214,7 @@ _CHECK = (
     _option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
     _option(
         "--torch",
-        callback=_release,
+        callback=_read_by(parse_release),
         metavar="VERSION",
         help="Take the operators of this torch in the static pass [the one pinned, or installed].",
     ),
@@ -283,7 +279,12 @@ _CHECK = (
         help="Probe on this Dask cluster, such as tcp://host:8786.",
     ),
     _option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take."),
-    _option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB."),
+    _option(
+        "--memory",
+        callback=_read_by(parse_memory),
+        metavar="SIZE",
+        help="Memory that one model may take, such as 4GiB.",
+    ),
     _option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
     _option("--debug", is_flag=True, help="Show the traceback of an internal error."),
 )

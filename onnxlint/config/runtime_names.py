@@ -3,7 +3,7 @@
 import re
 
 from onnxlint.base.records import ONNX_RUNTIME, OPENVINO
-from onnxlint.config.typed_values import Node, nearest, text
+from onnxlint.config.typed_values import Node, nearest, parsed
 
 # The execution providers that onnxruntime is built with; which of them there are, the installed one knows.
 _PROVIDERS = tuple(
@@ -30,13 +30,8 @@ def parse_runtime(name: str) -> str:
 
 def runtimes(node: Node) -> tuple[str, ...] | None:
     """Read a list of runtimes that is not empty."""
-    names = []
-    for child in node.elements("a list of runtimes"):
-        name = text(child)
-        try:
-            names += [parse_runtime(name)] if name is not None else []
-        except ValueError as error:
-            child.fail(str(error))
+    one = parsed(parse_runtime)
+    names = [name for child in node.elements("a list of runtimes") if (name := one(child)) is not None]
     if node.value == []:
         node.fail(f"the list is empty; valid: {VALID}")
     return tuple(dict.fromkeys(names)) or None

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from onnxlint.base.probe_records import TensorSpec
 from onnxlint.base.records import Diagnostic
@@ -16,7 +16,6 @@ from onnxlint.config.toml_positions import Key
 
 T = TypeVar("T")
 
-RELEASE = re.compile(r"\d{1,4}\.\d{1,4}(\.\d{1,4})?")
 MOST = 100  # mistakes of a file that are told; to find the nearest spelling takes time
 _LONGEST = 100  # characters of a word that may mean another
 _TOLD = 1000  # of a mistake
@@ -128,20 +127,44 @@ def read_table(node: Node, converters: Mapping[str, Converter[Any]]) -> dict[str
     return read
 
 
-def _fitting(node: Node, fits: bool, what: str) -> Any:
-    """The value of a node if it fits; else None, and the mistake is noted."""
-    if not fits:
+def reader(what: str, fits: Callable[[Any], bool], make: Callable[[Any], T] = lambda value: value) -> Converter[T]:
+    """Make a reader of the values that fit; of any other it says that `what` is expected."""
+
+    def read(node: Node) -> T | None:
+        if fits(node.value):
+            return make(node.value)
         node.expected(what)
-    return node.value if fits else None
+        return None
+
+    return read
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def text(node: Node) -> str | None:
-    """Read a string that is not empty."""
-    return cast(str | None, _fitting(node, isinstance(node.value, str) and node.value != "", "a string"))
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_interval(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and bool(value[0] <= value[1])
+
+
+def whole_number(least: int) -> Converter[int]:
+    """Make a reader of whole numbers from `least`."""
+    return reader(f"a whole number from {least}", lambda value: type(value) is int and value >= least)
+
+
+text: Converter[str] = reader("a string", lambda value: _is_text(value) and value != "")
+truth: Converter[bool] = reader("`true` or `false`", lambda value: isinstance(value, bool))
+seconds = reader("a positive number of seconds", lambda value: _is_number(value) and value > 0, float)
+allowance = reader("a number from 0", lambda value: _is_number(value) and value >= 0, float)  # a tolerance
+interval = reader(
+    "the least and the greatest value, such as `[0, 1]`,",
+    _is_interval,
+    lambda value: (float(value[0]), float(value[1])),
+)
 
 
 def texts(node: Node) -> tuple[str, ...] | None:
@@ -152,48 +175,28 @@ def texts(node: Node) -> tuple[str, ...] | None:
     return tuple(value for child in node.elements() if (value := text(child)) is not None)
 
 
-def truth(node: Node) -> bool | None:
-    """Read `true` or `false`."""
-    return cast(bool | None, _fitting(node, isinstance(node.value, bool), "`true` or `false`"))
+def parsed(parse: Callable[[str], T], text: Converter[str] = text) -> Converter[T]:
+    """Make a reader of the strings that a function can read, which raises ValueError for others."""
 
-
-def release(node: Node) -> str | None:
-    """Read a version such as `2.14` or `2.14.1`."""
-    value = text(node)
-    if value is not None and RELEASE.fullmatch(value) is None:
-        node.fail(f"a version such as `2.14` is expected, not `{value[:80]}`")
-        return None
-    return value
-
-
-def whole_number(least: int) -> Converter[int]:
-    """Make a reader of whole numbers from `least`."""
-
-    def read(node: Node) -> int | None:
-        fits = isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= least
-        return cast(int | None, _fitting(node, fits, f"a whole number from {least}"))
+    def read(node: Node) -> T | None:
+        value = text(node)
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            node.fail(str(error))
+            return None
 
     return read
 
 
-def seconds(node: Node) -> float | None:
-    """Read a positive number of seconds."""
-    value = _fitting(node, _is_number(node.value) and node.value > 0, "a positive number of seconds")
-    return value if value is None else float(value)
+def parse_release(value: str) -> str:
+    """Read a version such as `2.14` or `2.14.1`. Raises ValueError."""
+    if re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4})?", value) is None:
+        raise ValueError(f"a version such as `2.14` is expected, not `{value[:80]}`")
+    return value
 
 
-def allowance(node: Node) -> float | None:
-    """Read a tolerance: a number from 0."""
-    value = _fitting(node, _is_number(node.value) and node.value >= 0, "a number from 0")
-    return value if value is None else float(value)
-
-
-def interval(node: Node) -> tuple[float, float] | None:
-    """Read the least and the greatest value of an input: `[0, 1]`."""
-    value = node.value
-    fits = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1]
-    value = _fitting(node, fits, "the least and the greatest value, such as `[0, 1]`,")
-    return value if value is None else (float(value[0]), float(value[1]))
+release = parsed(parse_release)
 
 
 def parse_memory(value: str) -> int:
@@ -209,26 +212,20 @@ def parse_memory(value: str) -> int:
 
 def memory(node: Node) -> int | None:
     """Read an amount of memory in bytes."""
-    if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value > 0:
+    if type(node.value) is int and node.value > 0:
         return node.value
-    value = _fitting(node, isinstance(node.value, str), "a size such as `4GiB` or a number of bytes")
-    try:
-        return None if value is None else parse_memory(value)
-    except ValueError as error:
-        node.fail(str(error))
-        return None
+    return parsed(parse_memory, reader("a size such as `4GiB` or a number of bytes", _is_text))(node)
 
 
 def one_of(*options: str) -> Converter[str]:
     """Make a reader of one of the given words."""
 
-    def read(node: Node) -> str | None:
-        value = _fitting(node, isinstance(node.value, str), f"one of {', '.join(options)}")
-        if value is not None and value not in options:
-            node.fail(f"`{value}` is unknown{did_you_mean(value, options)}")
-        return value if value in options else None
+    def parse(value: str) -> str:
+        if value not in options:
+            raise ValueError(f"`{value}` is unknown{did_you_mean(value, options)}")
+        return value
 
-    return read
+    return parsed(parse, reader(f"one of {', '.join(options)}", _is_text))
 
 
 def some_of(*options: str) -> Converter[tuple[str, ...]]:
@@ -244,16 +241,14 @@ def some_of(*options: str) -> Converter[tuple[str, ...]]:
     return read
 
 
-def reference(node: Node) -> str | None:
-    """Read `package.module:attribute`."""
-    value = text(node)
-    if value is None:
-        return None
+def _parse_reference(value: str) -> str:
     module, colon, attribute = value.partition(":")
     if colon and _dotted(module) and _dotted(attribute):
         return value
-    node.fail(f"`module:attribute` is expected, not `{value}`{_meant_reference(value)}")
-    return None
+    raise ValueError(f"`module:attribute` is expected, not `{value}`{_meant_reference(value)}")
+
+
+reference = parsed(_parse_reference)  # `package.module:attribute`
 
 
 def _dotted(name: str) -> bool:
@@ -270,16 +265,14 @@ def _meant_reference(value: str) -> str:
     return f"; did you mean `{guess}`?" if _dotted(module) and _dotted(attribute) else ""
 
 
-def spec(node: Node) -> TensorSpec | None:
-    """Read a spec string such as `float32[batch, 3, height=224]`."""
-    value = text(node)
-    if value is None:
-        return None
+def _parse_spec(value: str) -> TensorSpec:
     try:
         return parse_spec(value)
     except SpecError as error:
-        node.fail(f"{error.message} (at column {error.position + 1} of `{value}`)")
-        return None
+        raise ValueError(f"{error.message} (at column {error.position + 1} of `{value}`)") from error
+
+
+spec = parsed(_parse_spec)  # such as `float32[batch, 3, height=224]`
 
 
 def plain(node: Node) -> Any:
@@ -288,8 +281,12 @@ def plain(node: Node) -> Any:
         return [plain(child) for child in node.elements("a list")]
     if isinstance(node.value, dict):
         return table_of(plain)(node)
-    fits = isinstance(node.value, (str, int, float))
-    return _fitting(node, fits, "text, a number, true, false, or a list or table of these,")
+    return _scalar(node)
+
+
+_scalar: Converter[Any] = reader(
+    "text, a number, true, false, or a list or table of these,", lambda value: isinstance(value, (str, int, float))
+)
 
 
 def axis_names(node: Node) -> dict[int, str] | None:
