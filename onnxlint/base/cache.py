@@ -9,9 +9,10 @@ import contextlib
 import hashlib
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import platformdirs
@@ -70,16 +71,13 @@ class Store:
         """The bytes of an entry; None where there is none, or none that is whole."""
         if self._base is None:
             return None
-        path = self._path(self._base, kind, key)
         try:
-            data = files.read_bytes(path, ENTRY_LIMIT, follow=False)
+            data = files.read_bytes(self._path(self._base, kind, key), ENTRY_LIMIT, follow=False)
         except OSError:
             return None
         head = len(_MAGIC) + _DIGEST
         payload = data[head:]
-        if data[:head] != _MAGIC + digest(kind, key, payload):
-            return None
-        return payload
+        return payload if data[:head] == _MAGIC + digest(kind, key, payload) else None
 
     def put(self, kind: str, key: bytes, payload: bytes) -> None:
         """Keep an entry. It appears whole or not at all; a folder that cannot be written is told of once."""
@@ -108,24 +106,17 @@ class Store:
 
     @staticmethod
     def _path(base: Path, kind: str, key: bytes) -> Path:
-        name = key.hex()
-        return base / kind / name[:2] / name[2:]
+        return base / kind / key.hex()[:2] / key.hex()[2:]
 
     @staticmethod
     def _write(path: Path, data: bytes) -> None:
         name = path.with_name(f".new-{os.getpid()}-{secrets.token_hex(4)}")
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            try:
-                left = memoryview(data)
-                while left:
-                    left = left[os.write(handle, left) :]
-            finally:
-                os.close(handle)
-            os.replace(name, path)
+            with open(name, "xb", opener=partial(os.open, mode=0o600)) as file:
+                file.write(data)
+            name.replace(path)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
+            name.unlink(missing_ok=True)
             raise
 
 
@@ -157,19 +148,10 @@ def usage(folder: Path) -> tuple[int, int]:
 
 def _entries(folder: Path) -> Iterable[tuple[float, int, Path]]:
     """Modification time, size and path of every entry: `<16 hex digits>/<kind>/<2 hex digits>/<name>`."""
-    for base in _folders(folder):
-        if len(base.name) == 16 and set(base.name) <= set("0123456789abcdef"):
-            for kind in _folders(base):
-                for shelf in _folders(kind):
-                    with contextlib.suppress(OSError):
-                        for entry in os.scandir(shelf):
-                            if entry.is_file(follow_symlinks=False):
-                                status = entry.stat(follow_symlinks=False)
-                                yield status.st_mtime, status.st_size, Path(entry.path)
-
-
-def _folders(folder: Path) -> list[Path]:
-    try:
-        return [Path(e.path) for e in os.scandir(folder) if e.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
+    for base in folder.glob("[0-9a-f]" * 16):
+        for shelf, _, names in os.walk(base) if not base.is_symlink() else ():
+            for path in (Path(shelf, name) for name in names if Path(shelf).parent.parent == base):
+                with contextlib.suppress(OSError):
+                    status = path.lstat()
+                    if stat.S_ISREG(status.st_mode):
+                        yield status.st_mtime, status.st_size, path

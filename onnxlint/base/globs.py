@@ -12,20 +12,9 @@ from pathlib import Path
 
 LONGEST = 4096  # characters of a pattern: no path is longer
 _NAMED = re.compile(r"\[:([^\]]*+)(?<=:)\]")  # `[:alpha:]` within `[…]`
-_SETS = {
-    "alnum:": "a-zA-Z0-9",
-    "alpha:": "a-zA-Z",
-    "blank:": " \t",
-    "cntrl:": r"\x00-\x1f\x7f",
-    "digit:": "0-9",
-    "graph:": "!-~",
-    "lower:": "a-z",
-    "print:": " -~",
-    "punct:": r"!-/:-@\[-`{-~",
-    "space:": r"\s",
-    "upper:": "A-Z",
-    "xdigit:": "0-9a-fA-F",
-}
+_SETS = {"alnum:": "a-zA-Z0-9", "alpha:": "a-zA-Z", "blank:": " \t", "digit:": "0-9", "xdigit:": "0-9a-fA-F"}
+_SETS |= {"lower:": "a-z", "upper:": "A-Z", "graph:": "!-~", "print:": " -~", "space:": r"\s"}
+_SETS |= {"cntrl:": r"\x00-\x1f\x7f", "punct:": r"!-/:-@\[-`{-~"}
 
 
 @dataclass(frozen=True, slots=True)

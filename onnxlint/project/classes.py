@@ -135,7 +135,7 @@ class ClassInfo:
         self.module = module
         self.qualname = qualname
         self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
-        self.attributes = Attributes(module, qualname, definition.attributes)
+        self.attributes = Assigns(module, definition.attributes, qualname)
         self._mro: tuple[ClassInfo, ...] = ()
         self._external: frozenset[str] = frozenset()
         self._later_writes: frozenset[str] | None = None
@@ -202,7 +202,9 @@ class ClassInfo:
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""
-        return next(((c, c.attributes[name]) for c in self.mro() if name in c.attributes), None)
+        owner = next((c for c in self.mro() if name in c.attributes), None)
+        value = None if owner is None else owner.attributes[name].value
+        return None if owner is None or value is None else (owner, value)
 
     def is_module(self) -> bool:
         """True for a torch.nn.Module, by its bases, or by the look of an unknown library base with a forward."""
@@ -221,36 +223,6 @@ class ClassInfo:
         order = self.mro()  # which drops what was collected from other bases
         self._later_writes = self._later_writes or frozenset(name for c in order for name in c._outline.late)
         return self._later_writes
-
-
-class Attributes(Mapping[str, ast.expr]):
-    """What the body of a class assigns, by name, parsed on demand."""
-
-    __slots__ = ("_module", "_outlines", "_owner", "_parsed")
-
-    def __init__(self, module: ModuleInfo, owner: str, outlines: Mapping[str, ValueOutline]) -> None:
-        self._module = module
-        self._owner = owner
-        self._outlines = outlines
-        self._parsed: dict[str, ast.expr] = {}
-
-    def __getitem__(self, name: str) -> ast.expr:
-        outline = self._outlines[name]
-        self._module.note(f"value:{self._owner}.{name}")
-        if name not in self._parsed:
-            value = self._module.statement(outline).value
-            assert value is not None
-            self._parsed[name] = value
-        return self._parsed[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._outlines
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._outlines)
-
-    def __len__(self) -> int:
-        return len(self._outlines)
 
 
 class ModuleInfo:
@@ -398,24 +370,31 @@ class ModuleInfo:
 
 
 class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
-    """Assignments at module level, by the name they bind, parsed on demand."""
+    """Assignments by the name that they bind, parsed on demand: of a module, or of the body of its class `owner`.
 
-    __slots__ = ("_module", "_outlines")
+    Who asks what a module assigns has read that.
+    """
 
-    def __init__(self, module: ModuleInfo, outlines: Mapping[str, ValueOutline]) -> None:
+    __slots__ = ("_module", "_outlines", "_owner")
+
+    def __init__(self, module: ModuleInfo, outlines: Mapping[str, ValueOutline], owner: str = "") -> None:
         self._module = module
         self._outlines = outlines
+        self._owner = owner
 
     def __getitem__(self, name: str) -> ast.Assign | ast.AnnAssign:
-        self._module.note(f"value:{name}")
-        return self._module.project.assignment(self._module, self._outlines[name])
+        outline = self._outlines[name]
+        self._module.note(f"value:{self._owner}.{name}" if self._owner else f"value:{name}")
+        return self._module.project.assignment(self._module, outline)
 
     def __contains__(self, name: object) -> bool:
-        self._module.note(f"name:{name}")
+        if not self._owner:
+            self._module.note(f"name:{name}")
         return name in self._outlines
 
     def __iter__(self) -> Iterator[str]:
-        self._module.note(WHOLE)
+        if not self._owner:
+            self._module.note(WHOLE)
         return iter(self._outlines)
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project, module_name
-from onnxlint.project.outline import ClassOutline, FunctionOutline, ModuleOutline, full_name, outline_of
+from onnxlint.project.outline import ModuleOutline, full_name, outline_of
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"
@@ -172,20 +172,9 @@ def _parse_one(source: SourceFile) -> bytes | Diagnostic:
 
 
 def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:
-    """An outline as it was kept; made again where that cannot be read, or tells of lines that the file has not."""
+    """An outline as it was kept; made again where that cannot be read."""
     with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-        cached = _outlines.decode(outline)
-        lines = source.length
-        definitions: tuple[ClassOutline | FunctionOutline, ...] = (
-            *cached.classes,
-            *cached.functions,
-            *(m for c in cached.classes for m in c.methods),
-        )
-        spans = [(d.first, d.line, d.last) for d in definitions]
-        values = (*cached.values.values(), *(v for c in cached.classes for v in c.attributes.values()))
-        spans += [(v.first, v.first, v.last) for v in values]
-        if all(1 <= first <= line <= last <= lines for first, line, last in spans):
-            return cached
+        return _outlines.decode(outline)
     return outline_of(source.tree, source.text, source.lines)
 
 

@@ -5,18 +5,11 @@ A result that is kept is good for as long as all of that is as it was.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 V = TypeVar("V")
 
 WHOLE = "*"  # the key of all of a file
-
-
-class Noting(Protocol):
-    """A module, as its names know it."""
-
-    def note(self, key: str) -> None:
-        """A part of it is read."""
 
 
 class Reads:
@@ -41,7 +34,7 @@ class Names(dict[str, V]):
 
     __slots__ = ("_module",)
 
-    def __init__(self, module: Noting, names: dict[str, V]) -> None:
+    def __init__(self, module: Any, names: dict[str, V]) -> None:
         super().__init__(names)
         self._module = module
 
