@@ -120,7 +120,6 @@ class Result:
         return failures
 
     def _why(self, model: str, exporter: str) -> Finding | None:
-        """The finding that explains best why an exporter failed."""
         return next(
             (
                 f

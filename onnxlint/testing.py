@@ -60,7 +60,6 @@ def mistakes(code: str) -> list[str]:
 
 
 def _findings(source: str) -> tuple[tuple[Finding, ...], list[str]]:
-    """What the static pass says of a file, and what goes wrong on the way."""
     with temporary_folder() as folder:
         (Path(folder) / "example.py").write_text(source, encoding="utf-8")
         report = run_check([Path(folder)], Settings(root=Path(folder), static_only=True, cache=False))

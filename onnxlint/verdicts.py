@@ -166,7 +166,6 @@ class _Table:
         return False
 
     def attach_declared(self, evidence: Evidence, reached: frozenset[str]) -> bool:
-        """Attach to the findings that object to a declaration, in the files that the model reached."""
         if not failing(evidence):
             return False
         paths = {_normal(frame.path) for frame in evidence.frames} or reached
@@ -184,10 +183,7 @@ class _Table:
         return self._attach(evidence, (i for i in hits if evidence.cause in self._rules[i].shows_in_function))
 
     def attach_upstream(self, evidence: Evidence) -> bool:
-        """Attach to the nearest finding above in the same function, if its rule foretells exactly this symptom.
-
-        An input that vanished shows at the head of the function, so that every finding in it will do.
-        """
+        """Attach to the nearest finding above in the function (for a vanished input: in it) that foretells the symptom."""
         frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
         if frame is None or not frame.function or not failing(evidence):
             return False
@@ -216,14 +212,12 @@ class _Table:
         )
 
     def explains(self, evidence: Evidence) -> bool:
-        """Whether a finding at the evidence's own line is confirmed for the same model and exporter."""
         if not evidence.frames:
             return False
         here = [other for i in self._at(evidence.frames[0]) for other in self.evidence[i] if failing(other)]
         return _covers(_pairs(here), evidence)
 
     def explained(self) -> set[tuple[str, str]]:
-        """The (model, exporter) pairs whose failure is attached to a finding."""
         return _pairs(evidence for attached in self.evidence.values() for evidence in attached)
 
     def _at(self, frame: Location) -> list[int]:
@@ -236,10 +230,7 @@ Key = tuple[str, str, int, str, str]  # code, path, first line of the statement;
 
 
 class _Own:
-    """The ONX7xx findings in the making: evidence grouped by code, statement and, in a library, function.
-
-    What goes wrong in a library is told at the line that calls it: one finding for each function of the library.
-    """
+    """The ONX7xx findings in the making, by code and statement; those of a library by function, at its call."""
 
     def __init__(
         self,
@@ -271,16 +262,13 @@ class _Own:
         return None if where is None else (where, (_normal(where.path), self._lines(where.path, where.line)[0]))
 
     def _in_library(self, evidence: Evidence) -> Location | None:
-        """The innermost frame, if it is in none of the user's own files."""
         inner = evidence.frames[0] if evidence.frames else None
         return None if inner is None or self._is_checked(inner.path) else inner
 
     def explained(self) -> set[tuple[str, str]]:
-        """The (model, exporter) pairs that have a finding here."""
         return _pairs(evidence for group in self._groups.values() for _, evidence in group)
 
     def findings(self, catalogue: Mapping[str, Contract]) -> list[Finding]:
-        """One confirmed finding per statement and cause."""
         merged: dict[Key, list[tuple[Location, Evidence]]] = {}
         for (code, *at), group in sorted(self._groups.items(), key=_plainest):
             plain = next((c for c in _SAME_CAUSE if (c, *at) in merged and code in _JOINS), code)
@@ -364,10 +352,7 @@ def only_reached(
 
 
 def _all_right(models: Sequence[ModelReport], finding: Finding) -> bool:
-    """Whether every exporter that ran is `ok`, and those which the rule speaks of did run.
-
-    For one model or another: a script may export one with the one exporter, and another with the other.
-    """
+    """Whether all that ran is `ok`, and what the rule speaks of ran, for one model of a script or another."""
     ran = [{n: r.outcome for n, r in model.exporters.items() if r.outcome is not Outcome.SKIPPED} for model in models]
     names = {name for model in models for name in model.exporters}
     affected = [e for e in EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(names)

@@ -222,7 +222,6 @@ def _shipped() -> Path:
 
 
 def _front_matter(path: Path, lines: list[str]) -> tuple[dict[str, tuple[str, int]], int]:
-    """The header's values with their lines, and the index of the first line after it."""
     if not lines or lines[0].strip() != "---":
         raise CatalogueError(f"{path}:1: the front matter does not begin with `---`")
     header: dict[str, tuple[str, int]] = {}
@@ -255,7 +254,6 @@ def _causes(path: Path, header: Mapping[str, tuple[str, int]], key: str) -> froz
 
 
 def _check_links(rule: Contract, rules: Mapping[str, Contract]) -> None:
-    """Raises CatalogueError where `rule` names a rule that does not exist, or speaks for itself in the end."""
     for key, code in (("spoken-for-by", rule.spoken_for_by), ("merged-into", rule.merged_into)):
         if code is not None and code not in rules:
             raise CatalogueError(f"{rule.path}:1: {key} is `{code}`, which is the code of no rule")
@@ -323,6 +321,5 @@ def _split(text: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _code(section: str) -> str:
-    """The Python blocks of a section, joined by an empty line."""
     blocks = re.findall(r"^```python\n(.*?)^```", section + "\n", flags=re.MULTILINE | re.DOTALL)
     return "\n".join(blocks)

@@ -123,11 +123,7 @@ class _United:
 
 
 def _parsed(line: str, whole: bool = False) -> tuple[bool, bool, str, str] | None:
-    """Whether a pattern includes, whether it is relative to its folder (else it means names), its regex, how that ends.
-
-    The end tells a folder, whose path ends in `/`, from a file. None for a comment and an empty line; raises ValueError
-    for what git passes over.
-    """
+    """Whether it includes, is relative to its folder (else it means names), its regex and its end; None for a comment."""
     text = line.rstrip(" ")
     if text != line and (len(text) - len(text.rstrip("\\"))) % 2:
         text += " "  # it is escaped
@@ -195,7 +191,6 @@ def _segments(text: str) -> list[list[str]]:
 
 
 def _class(text: str, at: int) -> tuple[str, int]:
-    """Translate what follows a `[`; return that, and the place after the `]`."""
     negated = text[at : at + 1] in ("!", "^")
     first = at = at + negated
     members = ""
@@ -218,7 +213,6 @@ def _class(text: str, at: int) -> tuple[str, int]:
 
 
 def _member(text: str, at: int) -> tuple[str, int]:
-    """The character at a place in a class, and the place after it."""
     at += text[at : at + 1] == "\\"
     if at >= len(text):
         raise ValueError("a `[` lacks its `]`")

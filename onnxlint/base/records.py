@@ -389,7 +389,6 @@ def to_json(value: Any) -> Any:
 
 
 def _plain(value: Any) -> str | int | float:
-    """A value of a class derived from Python's own, such as NumPy's float64."""
     for kind in (str, int, float):
         if isinstance(value, kind):
             return str.__str__(value) if kind is str else kind(value)

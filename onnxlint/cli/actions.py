@@ -74,7 +74,6 @@ def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: boo
 
 
 def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | None:
-    """Write the comments of one file; return why that failed, or None."""
     source = read_source(path)
     if isinstance(source, Diagnostic):
         return source.message
@@ -93,7 +92,6 @@ def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | Non
 
 
 def _write(file: Path, entries: Sequence[baseline.Entry]) -> bool:
-    """Write a baseline, and tell why that failed, if it did."""
     try:
         baseline.write(file, entries)
     except OSError as error:

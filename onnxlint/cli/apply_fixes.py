@@ -90,10 +90,7 @@ def _write(changes: Sequence[Change]) -> tuple[dict[str, str], bool]:
 
 
 def _show(done: Repaired, report: Report, show_all: bool) -> int:
-    """Print the difference; what was and was not fixed goes to standard error. Return 1 where there is a difference.
-
-    A patch cannot say a character in another way, so a difference that would steer a terminal or a log is left out.
-    """
+    """Print the difference, without what would steer a terminal, which a patch cannot write in another way."""
     shown: list[str] = []
     withheld: list[Diagnostic] = []
     for change in done.changes:

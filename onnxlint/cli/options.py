@@ -42,7 +42,6 @@ def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 
 
 def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Glob, ...]:
-    """Read patterns; on the command line they are relative to the working directory."""
     patterns = [pattern for part in value for pattern in part.split(",") if pattern]
     for pattern in patterns:
         if (fault := fault_of(pattern)) is not None:
@@ -64,8 +63,6 @@ def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, 
 
 
 def _read_by(parse: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], T | None]:
-    """A callback that reads a value by a function that raises ValueError."""
-
     def read(ctx: click.Context, param: click.Parameter, value: str | None) -> T | None:
         try:
             return None if value is None else parse(value)
@@ -76,7 +73,6 @@ def _read_by(parse: Callable[[str], T]) -> Callable[[click.Context, click.Parame
 
 
 def _runtimes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Read the names of runtimes; one that is not installed ends the run, as far as that is known without torch."""
     one = _read_by(parse_runtime)
     names = [name for part in value for text in part.split(",") if (name := one(ctx, param, text)) is not None]
     if OPENVINO in names and importlib.util.find_spec("openvino") is None:

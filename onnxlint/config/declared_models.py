@@ -75,7 +75,6 @@ def _model(node: typed.Node) -> ModelConfig | None:
 
 
 def _specs(node: typed.Node) -> dict[str, TensorSpec] | None:
-    """Read a table of spec strings; None if any is mistaken, or if two disagree on the size of a dim."""
     if not isinstance(node.value, dict):
         node.expected("a table of spec strings, or `module:callable`,")
         return None
@@ -124,7 +123,6 @@ def _leaves(node: typed.Node, label: str) -> dict[str, TensorSpec] | None:
 
 
 def _dims_agree(model: ModelConfig, node: typed.Node) -> bool:
-    """Check `dynamic` and `sizes` against the declared inputs."""
     problems = node.problems
     before = len(problems.diagnostics)
     specs = model.inputs if isinstance(model.inputs, Mapping) else {}

@@ -103,7 +103,6 @@ def load_settings(
 
 
 def _places(layer: Layer) -> dict[str, str]:
-    """Say for each field that a layer sets where it does."""
     keys = layer.table if isinstance(layer.table, dict) else {}
     lines = {key: layer.problems.line((key,)) for key in keys}
     return {

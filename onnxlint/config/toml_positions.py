@@ -46,10 +46,7 @@ def key_lines(text: str) -> Mapping[Key, int]:
 
 
 def _with_lines(text: str, mark: str) -> str:
-    """The text with lines for its values: each scalar is its line, each array begins with its own, tables have `mark`.
-
-    What stands after a key begins on its line.
-    """
+    """The text with each scalar replaced by its line; an array begins with its own, and a table has it as `mark`."""
     parts: list[str] = []
     brackets: list[str] = []
     header = value = written = False
@@ -97,7 +94,6 @@ def too_deep(text: str) -> int | None:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield (kind, text, line) of everything but blanks and comments."""
     line = 1
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""

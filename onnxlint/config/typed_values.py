@@ -256,7 +256,6 @@ def _dotted(name: str) -> bool:
 
 
 def _meant_reference(value: str) -> str:
-    """Guess what was meant by a path or by dots alone."""
     path, colon, attribute = value.partition(":")
     module = path.removeprefix("./").removesuffix(".py").replace("/", ".").replace("\\", ".")
     if not colon and "." in module:

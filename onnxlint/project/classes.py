@@ -256,7 +256,6 @@ class ModuleInfo:
 
     @cached_property
     def _imports(self) -> tuple[Names[str], dict[str, str], tuple[str, ...]]:
-        """Full names of what is imported, what a failed import is replaced by, and the modules of star imports."""
         aliases: dict[str, str] = {}
         fallbacks: dict[str, str] = {}
         stars: list[str] = []

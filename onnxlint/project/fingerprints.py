@@ -116,7 +116,6 @@ def _part(info: ModuleInfo, key: str) -> Part:
 
 
 def _lines(info: ModuleInfo, kind: str, name: str) -> tuple[int, int] | None:
-    """First and last line of a function, an assignment or a class."""
     outline: FunctionOutline | ValueOutline | None
     owner, _, member = name.rpartition(".")
     cls = next((c for c in info.outline.classes if c.qualname == (name if kind == "class" else owner)), None)

@@ -138,7 +138,6 @@ class Index:
         return source
 
     def _outline(self, source: SourceFile) -> ModuleOutline:
-        """What a file defines, as it was kept."""
         encoded = self._encoded.get(source.path)
         return _decoded(encoded, source) if encoded is not None else outline_of(source.tree, source.text, source.lines)
 
@@ -172,7 +171,6 @@ def _parse_one(source: SourceFile) -> bytes | Diagnostic:
 
 
 def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:
-    """An outline as it was kept; made again where that cannot be read."""
     with contextlib.suppress(msgspec.MsgspecError, RecursionError):
         return _outlines.decode(outline)
     return outline_of(source.tree, source.text, source.lines)

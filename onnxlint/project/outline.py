@@ -109,7 +109,6 @@ class _Outliner:
         self.imports: list[ImportOutline] = []
 
     def block(self, body: Iterable[ast.stmt], fallback: bool = False) -> None:
-        """Take down the statements of a block."""
         for s in body:
             if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.functions[s.name] = function_outline(s)
@@ -177,10 +176,7 @@ def _members(
 
 
 def _late_writes(methods: Iterable[FunctionOutline], whole: str, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of attributes that methods other than `__init__` assign.
-
-    A setting that users turn on from outside (`enable_tiling`) and no method of the class does is not counted.
-    """
+    """What methods but `__init__` assign, and but switches (`enable_tiling`) that no method of the class calls."""
     names: set[str] = set()
     for method in methods:
         name = method.name

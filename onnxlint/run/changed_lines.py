@@ -143,12 +143,10 @@ class Base:
         return name is None or committed().keys().isdisjoint((name, *(p.as_posix() for p in Path(name).parents)))
 
     def _submodules(self, real: Path) -> list[str]:
-        """The submodules that the commit has where a file lies now."""
         names = (parent.as_posix() for parent in Path(self._name(real) or "").parents)
         return [name for name in names if self.files.get(name, ("", ""))[0] == _SUBMODULE]
 
     def _is_as_recorded(self, name: str) -> bool:
-        """Whether a submodule is checked out at the commit that was recorded for it."""
         repository = repository_around(self.repository.top / name)
         if repository is None or repository.top == self.repository.top:
             return False
@@ -229,7 +227,6 @@ def _text(data: bytes) -> bytes:
 
 
 def _ranges(diff: str) -> dict[str, Lines]:
-    """Read a diff without context: the changed lines by name."""
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 

@@ -115,7 +115,6 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
 
 
 def _untried(over: Sequence[str], todo: Plan) -> list[Diagnostic]:
-    """What `max-models` left of the further ways to call models."""
     if not over or todo.over:  # that it leaves models is told already
         return []
     assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)

@@ -114,7 +114,6 @@ def _with_verdicts(
 def _asked_for(
     findings: tuple[Finding, ...], sources: Sources, settings: Settings, dynamic: bool, failed: Collection[str]
 ) -> tuple[Finding, ...]:
-    """Findings of the rules that were asked for, without the suppressed ones; with suppressions that do nothing."""
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
     return tuple(
         f

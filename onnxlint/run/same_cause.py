@@ -47,7 +47,6 @@ def _first(finding: Finding) -> tuple[bool, int, int, int, int]:
 
 
 def _together(members: Sequence[Finding]) -> Finding:
-    """The first of the members, with what the others say of the exporters and where they stand."""
     head = members[0]
     effects = {e: o for member in reversed(members) for e, o in member.effects.items() if o is not Outcome.OK}
     also = dict.fromkeys(member.span for member in members[1:] if member.span != head.span)

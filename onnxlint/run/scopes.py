@@ -82,7 +82,6 @@ def single(file: Path, request: Request) -> tuple[Scope, ...]:
 
 
 def _governing(folder: Path, folders: dict[Path, Path | None]) -> Path | None:
-    """Return the folder of the nearest configuration at `folder` or above, or None."""
     passed = []
     nearest = None
     for candidate in (folder, *folder.parents):

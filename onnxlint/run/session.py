@@ -226,10 +226,7 @@ def _on_changed(
 def _made(
     checked: Iterable[tuple[Scope, Report]], base: Base, overlay: Mapping[Path, bytes]
 ) -> Counter[tuple[str, str, str]]:
-    """What the static pass finds that it did not find in the files as they were: an import can change what a line does.
-
-    Raises GitError.
-    """
+    """What the static pass finds that it did not find in the files as they were, by an import, say. Raises GitError."""
     made: Counter[tuple[str, str, str]] = Counter()
     before = base.before()
     for scope, report in checked if before else ():
@@ -240,7 +237,6 @@ def _made(
 
 
 def _static(scope: Scope, overlay: Mapping[Path, bytes]) -> Report:
-    """What the static pass alone says of a scope."""
     settings = replace(scope.settings, static_only=True)
     return run_check((), settings, discovery=scope.discovery, overlay=overlay, shown=lambda _: False)
 

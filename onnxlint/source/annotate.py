@@ -67,7 +67,6 @@ def _checked(source: SourceFile, text: str, wanted: Mapping[int, Sequence[str]])
 
 
 def _commented(line: str, start: int | None, codes: Sequence[str], reason: str) -> str:
-    """Return a line with the codes in its `# noqa`, or in a new one at its end; its comment begins at `start`."""
     match = next((m for m in NOQA.finditer(line, start) if m["codes"]), None) if start is not None else None
     if match is None:
         return f"{line.rstrip()}  # noqa: {', '.join(codes)}" + (f" {reason}" if reason else "")
@@ -82,10 +81,7 @@ def _commented(line: str, start: int | None, codes: Sequence[str], reason: str) 
 
 
 def _layout(source: SourceFile) -> tuple[dict[int, int], dict[int, int]]:
-    """Map every line of a statement to the line of it, not before, that a comment can be put behind.
-
-    The second map holds where the comment of a line begins, in characters from 0, for lines that have one.
-    """
+    """By line of a statement, the next line of it that takes a comment; by line, where its comment begins, from 0."""
     places: dict[int, int] = {}
     comments: dict[int, int] = {}
     for first, ends in _statements(source, comments):
@@ -96,10 +92,7 @@ def _layout(source: SourceFile) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _statements(source: SourceFile, comments: dict[int, int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the first line of every logical line, and the lines in it that do not end inside a token.
-
-    Where comments begin is put into `comments` on the way.
-    """
+    """Yield the first line of every logical line, and its lines that end outside of tokens; fill `comments`."""
     first = depth = 0
     ends: list[int] = []
     starts, stops = {a for a, _ in _INSIDE_STRINGS}, {b for _, b in _INSIDE_STRINGS}

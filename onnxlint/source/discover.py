@@ -50,7 +50,6 @@ class _Rules:
     patterns: Patterns
 
     def verdict(self, path: str, folder: bool) -> bool | None:
-        """Tell whether `path` is ignored (True), kept by a `!` pattern (False), or not spoken of (None)."""
         relative = below(path, self.base)
         return None if relative is None else self.patterns.verdict(relative, folder)
 
@@ -73,7 +72,6 @@ class _Walk:
         self.diagnostics.append(Diagnostic(level, message, display_path(Path(path))))
 
     def refused(self, path: str) -> bool:
-        """Tell whether a file that is named lies in what the settings exclude."""
         relative = os.path.relpath(path, self._root).split(os.sep)
         return self._excluded.matches(path) or not self._names.isdisjoint(relative[:-1])
 
@@ -122,11 +120,9 @@ class _Walk:
         return None
 
     def included(self, entry: os.DirEntry[str]) -> bool:
-        """Tell whether a file counts as Python source by its name."""
         return entry.name.endswith(".py") if self._include is None else self._include.matches(entry.path)
 
     def start(self, path: str) -> None:
-        """Walk a folder that was named."""
         before = len(self.files) + len(self.nested)
         self.folder(path, self.rules_above(path) if self._gitignore else ())
         if len(self.files) + len(self.nested) == before:
@@ -146,10 +142,7 @@ class _Walk:
         return _Rules(folder, Patterns(line.removesuffix("\r") for line in text.split("\n")))
 
     def rules_above(self, start: str) -> tuple[_Rules, ...]:
-        """Return the rules that the repository around `start` has for it, outermost first.
-
-        None of them count if they exclude `start` itself: a folder that is named is wanted.
-        """
+        """The rules around `start`, outermost first; none if they exclude it: a folder that is named is wanted."""
         chain = (start, *_parents(start))
         repository = next((path for path in chain if os.path.exists(os.path.join(path, ".git"))), None)
         if repository is None:

@@ -75,7 +75,6 @@ class SourceFile:
 
 @lru_cache(maxsize=64)  # of one long line are many columns asked
 def _starts(line: str) -> list[int]:
-    """The byte at which each character of a line begins in UTF-8."""
     sizes = (1 + (c > "\x7f") + (c > "\u07ff") + (c > "\uffff") for c in line)
     return list(accumulate(sizes, initial=0))
 
@@ -190,7 +189,6 @@ def given_lines(data: bytes) -> list[str]:
 
 
 def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:
-    """Decode as Python does: a BOM, else the encoding cookie, else UTF-8."""
     encoding = "utf-8"
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)

@@ -73,7 +73,6 @@ def _rows(settings: Settings, path: Path) -> list[tuple[str, Any, str]]:
 
 
 def _plain(value: Any, key: str = "") -> Any:
-    """Turn a setting into what a configuration file would hold."""
     if key.endswith("per-file-ignores"):
         return {entry.pattern: list(entry.selectors) for entry in value}
     if isinstance(value, tuple):

@@ -33,6 +33,5 @@ def command(rule: str) -> int:
 
 
 def _several(prefix: str, names: Mapping[str, str]) -> str:
-    """Return what to answer to a prefix that means more than one rule."""
     meant = [f"{code} ({name})" for code, name in names.items() if code.startswith(prefix.upper())]
     return f"`{prefix}` means {len(meant)} rules; choose one: {', '.join(meant)}"

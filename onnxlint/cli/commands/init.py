@@ -72,7 +72,6 @@ def command(
 
 
 def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | None:
-    """Add the text to the file; return why that failed, or None."""
     from onnxlint.base.atomic import replace_file
     from onnxlint.base.files import read_bytes
     from onnxlint.base.paths import display_path, keep_inside

@@ -92,7 +92,6 @@ class _Target:
 
 
 def _target(repo: str | None, pull: int | None) -> _Target:
-    """Find the pull request by the flags, else by what GitHub Actions tells of its event."""
     repository = repo or os.environ.get("GITHUB_REPOSITORY", "")
     if not _REPOSITORY.fullmatch(repository):
         raise click.UsageError(f"--repo OWNER/NAME: {f'`{repository}` is none' if repository else 'it is not known'}")
@@ -118,7 +117,6 @@ def _token() -> str:
 
 
 def _event() -> dict[str, Any]:
-    """What GITHUB_EVENT_PATH holds; empty outside of GitHub Actions."""
     path = os.environ.get("GITHUB_EVENT_PATH")
     if not path:
         return {}
@@ -211,7 +209,6 @@ def _root(paths: Sequence[Path]) -> Path:
 
 
 def _annotate(report: Report, asked: Asked, why: str) -> int:
-    """Print the findings as annotations, which need no token that may write."""
     tell(f"onnxlint: no review is posted, the findings are annotations: {why}")
     if asked["output_format"] == "github" and asked["output_file"] is None:
         return 0  # they stand there already

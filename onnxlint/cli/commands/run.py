@@ -81,7 +81,6 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
 
 
 def _untold(ran: Ran) -> str:
-    """What the script had exported when Ctrl-C ended it."""
     if not ran.snapshots:
         return " before the script exported anything"
     calls = dict.fromkeys(f"{s.capture.name} at {s.capture.path}:{s.capture.line}" for s in ran.snapshots)
@@ -89,7 +88,6 @@ def _untold(ran: Ran) -> str:
 
 
 def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | None, ran: Ran) -> Scope:
-    """The script and what it imported, with the exporters that it calls."""
     from onnxlint.run.scopes import Scope
     from onnxlint.source.discover import Discovery
 

@@ -89,7 +89,6 @@ def _free(port: int) -> bool:
 
 
 def _target(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, ...]]:
-    """What to show, under which title, and the lines that it is about."""
     if target.endswith(".onnx") or Path(target).is_file():
         if not Path(target).is_file():
             raise click.BadParameter(f"there is no file `{target}`", param_hint="MODEL")

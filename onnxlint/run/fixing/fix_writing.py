@@ -133,10 +133,7 @@ def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
 
 
 def _quoted(path: str) -> str:
-    """A path as git writes it in a diff: a name that would steer a terminal or end the line is quoted as in C.
-
-    A tab ends a name with spaces, since `patch` would take what follows the first space for a date.
-    """
+    """A path as git writes it in a diff: quoted as in C where need be; a tab ends a name with spaces, for `patch`."""
     if path.isprintable() and '"' not in path and "\\" not in path:
         return f"{path}\t" if " " in path else path
     plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))

@@ -57,7 +57,6 @@ class _Draft:
     refused: dict[str, str] = field(default_factory=dict)
 
     def load(self, path: str) -> bool:
-        """Read a file that is to be fixed, once; False where it cannot be."""
         if path in self.texts:
             return True
         if path in self.refused:
@@ -76,7 +75,6 @@ class _Draft:
         return True
 
     def changes(self) -> tuple[Change, ...]:
-        """The files that differ from what was read."""
         differing = []
         for path, text in sorted(self.texts.items()):
             source = self.sources[path]
@@ -86,7 +84,6 @@ class _Draft:
         return tuple(differing)
 
     def overlay(self) -> dict[Path, bytes]:
-        """The bytes of the files of the buffers, and of those that differ, by resolved path."""
         return {**self.buffers, **{change.target: change.after for change in self.changes()}}
 
 
