@@ -183,7 +183,7 @@ class _Table:
         return self._attach(evidence, (i for i in hits if evidence.cause in self._rules[i].shows_in_function))
 
     def attach_upstream(self, evidence: Evidence) -> bool:
-        """Attach to the nearest finding above in the function (for a vanished input: in it) that foretells the symptom."""
+        """Attach to the nearest finding above in the function (a vanished input: to any) that foretells the symptom."""
         frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
         if frame is None or not frame.function or not failing(evidence):
             return False

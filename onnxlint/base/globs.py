@@ -123,7 +123,7 @@ class _United:
 
 
 def _parsed(line: str, whole: bool = False) -> tuple[bool, bool, str, str] | None:
-    """Whether it includes, is relative to its folder (else it means names), its regex and its end; None for a comment."""
+    """Whether it includes, is relative to its folder (else it means names), its regex, its end; None for a comment."""
     text = line.rstrip(" ")
     if text != line and (len(text) - len(text.rstrip("\\"))) % 2:
         text += " "  # it is escaped

@@ -15,6 +15,7 @@ from onnxlint import __version__
 from onnxlint.base import interrupts
 
 FAILED = 2
+_FACTS = frozenset({"cache", "completion", "explain", "rules"})  # these stand in one module
 
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -45,7 +46,8 @@ class Main(click.Group):
         """Import the module of one command and return the command."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"onnxlint.cli.commands.{cmd_name}").command
+        module = importlib.import_module(f"onnxlint.cli.commands.{'facts' if cmd_name in _FACTS else cmd_name}")
+        command: click.Command = module.COMMANDS[cmd_name] if cmd_name in _FACTS else module.command
         return command
 
     def resolve_command(
@@ -68,9 +70,7 @@ class Main(click.Group):
         """Complete the name of a command without importing any."""
         from click.shell_completion import CompletionItem
 
-        items = [
-            CompletionItem(name, help=help_text) for name, help_text in _COMMANDS.items() if name.startswith(incomplete)
-        ]
+        items = [CompletionItem(name, help=text) for name, text in _COMMANDS.items() if name.startswith(incomplete)]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:

@@ -125,10 +125,9 @@ def _is_assignment(text: str) -> bool:
 
 
 def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    """Complete the last of several rules, with commas between them; what that needs is imported when a shell asks."""
-    from onnxlint.cli.completion import rule_list
+    from onnxlint.cli.commands.facts import rule_items  # when a shell asks
 
-    return list(rule_list(ctx, param, incomplete))
+    return list(rule_items(ctx, param, incomplete))
 
 
 def _option(*names: str, **settings: Any) -> tuple[str, Callable[[F], F]]:

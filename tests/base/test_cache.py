@@ -541,7 +541,7 @@ class TestFolder:
 class TestCommand:
     @pytest.fixture
     def run(self, tree: Tree) -> Callable[..., str]:
-        from onnxlint.cli.commands.cache import command
+        from onnxlint.cli.commands.facts import cache as command
 
         def call(*words: str) -> str:
             done = CliRunner().invoke(command, ["--cache-dir", str(tree.cache), *words])

@@ -124,7 +124,7 @@ class Summaries:
         return len(self._running)
 
     def too_deep(self, depth: int = 0) -> dom.Value:
-        """What a call gives that is not followed because of the calls around it: past `depth` of them, if not of all."""
+        """What a call gives that is not followed because of the calls around it: past `depth` of them, or all."""
         self._depends = min(self._depends, depth - 1)
         return dom.UNKNOWN
 
