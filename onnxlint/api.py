@@ -120,14 +120,11 @@ class Result:
         return failures
 
     def _why(self, model: str, exporter: str) -> Finding | None:
-        return next(
-            (
-                f
-                for f in self.findings
-                if any((e.model, e.exporter) == (model, exporter) and failing(e) for e in f.evidence)
-            ),
-            None,
-        )
+        pair = (model, exporter)
+        for finding in self.findings:
+            if any((e.model, e.exporter) == pair and failing(e) for e in finding.evidence):
+                return finding
+        return None
 
     def _errors(self) -> list[str]:
         return [diagnostic.message for diagnostic in self.report.diagnostics if diagnostic.level == "error"]
@@ -248,22 +245,10 @@ def check_model(
     return Result(report, _fail_on(fail_on), tuple(ignore), texts)
 
 
-def assert_exportable(
-    model: Any,
-    args: Any = (),
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    dynamic: Mapping[str, Mapping[int, str]] | None = None,
-    exporters: str | Sequence[str] = EXPORTERS,
-    opset: int | None = None,
-    fail_on: str = "suspected",
-    ignore: Sequence[str] = (),
-    **settings: Any,
-) -> Result:
+def assert_exportable(model: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Result:
     """Raise AssertionError with the report unless the model survives the export; see `check_model`."""
     __tracebackhide__ = True
-    settings |= {"dynamic": dynamic, "exporters": exporters, "opset": opset, "fail_on": fail_on, "ignore": ignore}
-    result = check_model(model, args, kwargs, **settings)
+    result = check_model(model, args, kwargs, **options)
     if not result.ok:
         raise AssertionError(f"{result.sentence}\n\n{result.text()}")
     return result

@@ -51,7 +51,7 @@ def mistakes(code: str) -> list[str]:
     wrong += more + _compared("Good", (f for f in beside if f.severity is not Severity.NOTE), set())
     fixable = [f for f in findings if f.code == code and f.fix is not None and f.fix.edits]
     if fixable:
-        chosen = choose(fixable, {fixable[0].span.path: bad}).taken
+        chosen = choose(fixable, {fixable[0].span.path: bad})
         fixed = apply_edits(bad, [edit for f in chosen if f.fix is not None for edit in f.fix.edits])
         wrong += _compared("Bad, fixed,", (f for f in _findings(fixed)[0] if f.code == code), set())
     elif marks(bad) and rule.fix is not None and rule.fix != "manual":

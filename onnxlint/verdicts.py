@@ -112,7 +112,8 @@ def join(
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
     waiting = [e for e in waiting if not table.attach_whole(e, line_at)]
-    own = _Own(statement_lines, is_checked, line_at, _places(results))
+    models = {r.report.name: Location(r.report.path, r.report.line) for r in results if r.report.path}
+    own = _Own(statement_lines, is_checked, line_at, models)
     for evidence in waiting:
         if not _is_consequence(evidence) and not table.explains(evidence):
             own.add(evidence)
@@ -270,7 +271,8 @@ class _Own:
 
     def findings(self, catalogue: Mapping[str, Contract]) -> list[Finding]:
         merged: dict[Key, list[tuple[Location, Evidence]]] = {}
-        for (code, *at), group in sorted(self._groups.items(), key=_plainest):
+        plainest_first = sorted(self._groups.items(), key=lambda item: (item[0][0] not in _SAME_CAUSE, item[0][0]))
+        for (code, *at), group in plainest_first:
             plain = next((c for c in _SAME_CAUSE if (c, *at) in merged and code in _JOINS), code)
             merged.setdefault((plain, *at), []).extend(group)  # type: ignore[arg-type]  # mypy forgets a tuple's tail
         return [self._finding(code, group, catalogue) for (code, *_), group in merged.items()]
@@ -399,10 +401,6 @@ def _code(evidence: Evidence) -> str:
     return _CODE_OF_CAUSE[evidence.cause]
 
 
-def _places(results: Sequence[ProbeResult]) -> dict[str, Location]:
-    return {r.report.name: Location(r.report.path, r.report.line) for r in results if r.report.path}
-
-
 def _normal(path: str) -> str:
     return str(PurePosixPath(path.replace("\\", "/")))
 
@@ -410,9 +408,3 @@ def _normal(path: str) -> str:
 def _in_working_directory(path: str) -> bool:
     parts = PurePosixPath(_normal(path)).parts
     return bool(parts) and not path.startswith(("/", "<")) and ".." not in parts and "site-packages" not in parts
-
-
-def _plainest(item: tuple[Key, object]) -> tuple[bool, str]:
-    """Sort the codes of _SAME_CAUSE first, so that the others find them."""
-    code = item[0][0]
-    return code not in _SAME_CAUSE, code

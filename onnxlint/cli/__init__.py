@@ -15,6 +15,7 @@ from onnxlint import __version__
 from onnxlint.base import interrupts
 
 FAILED = 2
+WATCHED = "ONNXLINT_WATCHED"  # in the environment of a check that `--watch` has started: it does not watch itself
 _FACTS = frozenset({"cache", "completion", "explain", "rules"})  # these stand in one module
 
 _COMMANDS: Mapping[str, str] = MappingProxyType(

@@ -99,10 +99,6 @@ def _scheduler(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return value
 
 
-def _absolute(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    return None if value is None else Path.cwd() / value
-
-
 def read_config(
     ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> tuple[Path | None, tuple[str, ...]]:
@@ -175,7 +171,7 @@ _FILE_CODES = {"callback": _file_ignores, "multiple": True, "metavar": "GLOB:COD
 _PATTERNS = {"callback": _globs, "multiple": True, "metavar": "GLOB"}
 _SIZE = {"callback": _read_by(parse_memory), "metavar": "SIZE"}
 _PATH = click.Path(path_type=Path)
-_ABSOLUTE = {"type": _PATH, "callback": _absolute}
+_ABSOLUTE = {"type": _PATH, "callback": lambda ctx, param, value: None if value is None else Path.cwd() / value}
 
 _CONFIG = (
     _option(

@@ -1,7 +1,6 @@
 """`onnxlint check --watch`: check again, in a process of its own, whenever a file of the project changes."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import click
 
 from onnxlint.base import interrupts
 from onnxlint.base.lifetimes import end_with
+from onnxlint.cli import WATCHED
 from onnxlint.run.scopes import Scope
 from onnxlint.source.discover import DEFAULT_EXCLUDES
 
@@ -21,7 +21,7 @@ QUIET = 200  # milliseconds without a further change before a check begins
 
 
 def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool) -> int:
-    """Run `onnxlint` with `argv`, but for the flag, now and after every change, until an interrupt. Return 0 then."""
+    """Run `onnxlint` with `argv`, now and after every change, until an interrupt. Return 0 then."""
     if stdin:
         raise click.UsageError("--watch watches files, not standard input")
     try:
@@ -54,25 +54,14 @@ def watched_folders(scopes: Sequence[Scope]) -> list[Path]:
     return sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
 
 
-def without_flag(argv: Sequence[str]) -> list[str]:
-    """Return the arguments without `--watch`, `-w`, or the `w` among several short flags such as `-qw`."""
-    end = argv.index("--") if "--" in argv else len(argv)
-    others = []
-    for argument in argv[:end]:
-        short = re.fullmatch(r"-[a-z]+", argument)
-        bare = argument.replace("w", "") if short else argument
-        if bare not in ("-", "--watch") or argument == "-":
-            others.append(bare)
-    return [*others, *argv[end:]]
-
-
 def _check(argv: Sequence[str]) -> None:
     """Check once. The process is a new one: it reads the settings afresh, and leaves nothing behind."""
     if sys.stdout.isatty():
         click.clear()
     # -P: the working directory is no place to import from.
-    command = [sys.executable, "-P", "-m", "onnxlint", *without_flag(argv)]
-    with subprocess.Popen(command, preexec_fn=partial(end_with, os.getpid())) as process:
+    command = [sys.executable, "-P", "-m", "onnxlint", *argv]
+    environment = {**os.environ, WATCHED: "1"}
+    with subprocess.Popen(command, env=environment, preexec_fn=partial(end_with, os.getpid())) as process:
         try:
             process.wait()
         except KeyboardInterrupt:

@@ -43,8 +43,8 @@ def locate(start: Path, explicit: Path | None, isolated: bool) -> tuple[Path | N
     if isolated:
         return None, []
     for folder in (start.resolve(), *start.resolve().parents):
-        if (layer := in_folder(folder)) is not None:
-            return layer.file, _chain(*_parts(layer))
+        if (layer := in_folder(folder)) is not None and layer.file is not None:
+            return layer.file, _chain(layer.file, layer.table, layer.problems)
     user = user_file()
     if not user.is_file():
         return None, []
@@ -82,11 +82,6 @@ def inline_layers(assignments: Sequence[str], root: Path) -> list[Layer]:
             table = {}
         layers.append(Layer(table, problems, None, root))
     return layers
-
-
-def _parts(layer: Layer) -> tuple[Path, Any, Problems]:
-    assert layer.file is not None
-    return layer.file, layer.table, layer.problems
 
 
 def _chain(file: Path, table: Any, problems: Problems) -> list[Layer]:

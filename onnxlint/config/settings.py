@@ -1,7 +1,7 @@
 """Configuration files, `--config KEY=VALUE` and flags → frozen Settings, with the place of every mistake."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,14 +128,9 @@ def _put(
         if name in new:
             new[name] = (*getattr(settings, name), *new[name])
     own = tuple(new.get("ignore", ()))
-    new["ignore"] = (*(settings.ignore if restart else _without(settings.ignore, extend)), *own)
+    new["ignore"] = (*(name for name in settings.ignore if restart or name not in extend), *own)
     if typed and ("exporters" in new or "timeout" in new):
         dropped: dict[str, Any] = {name: None for name in ("exporters", "timeout") if name in new}
         new["models"] = tuple(dataclasses.replace(model, **dropped) for model in settings.models)
     origins = {**settings.origins, **{name: places[name] for name in values if name in places}}
     return dataclasses.replace(settings, origins=origins, **new)
-
-
-def _without(names: Iterable[str], dropped: Iterable[str]) -> tuple[str, ...]:
-    gone = set(dropped)
-    return tuple(name for name in names if name not in gone)

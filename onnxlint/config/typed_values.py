@@ -72,7 +72,8 @@ class Problems:
             raise TooManyError
         name = ".".join(str(part) for part in at if isinstance(part, str))
         text = f"{name}: {message}" if name else message
-        self.diagnostics.append(Diagnostic("error", _cut(text), self.path, line or self.line(at)))
+        text = text if len(text) <= _TOLD else f"{text[: _TOLD // 2]} … {text[-_TOLD // 2 :]}"
+        self.diagnostics.append(Diagnostic("error", text, self.path, line or self.line(at)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,10 +325,6 @@ def table_of(one: Converter[T]) -> Converter[dict[str, T]]:
         return entries if isinstance(node.value, dict) and len(entries) == len(node.value) else None
 
     return read
-
-
-def _cut(message: str) -> str:
-    return message if len(message) <= _TOLD else f"{message[: _TOLD // 2]} … {message[-_TOLD // 2 :]}"
 
 
 def _shown(value: Any) -> str:

@@ -16,7 +16,6 @@ from onnxlint.project.outline import ModuleOutline, full_name, outline_of
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"
-CHUNK = 1_000_000  # characters that a process parses at a time
 WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
 
 _encoder = msgspec.msgpack.Encoder()
@@ -103,22 +102,10 @@ class Index:
         return self._by_text[path]
 
     def _parse(self, missing: Sequence[SourceFile]) -> list[bytes | Diagnostic]:
-        chunks: list[list[SourceFile]] = []
-        size = CHUNK
-        for source in missing:
-            if size >= CHUNK:
-                chunks.append([])
-                size = 0
-            chunks[-1].append(source)
-            size += len(source.text)
-        worth = sum(len(s.text) for s in missing) >= WORTH_PROCESSES
-
-        def work(number: int) -> list[bytes | Diagnostic]:
-            return [_parse_one(source) for source in chunks[number]]
-
-        results: dict[int, list[bytes | Diagnostic]] = {}
-        workers.run(work, range(len(chunks)), self._processes if worth else 1, results.__setitem__)
-        return [parsed for number in range(len(chunks)) for parsed in results[number]]
+        processes = self._processes if sum(len(s.text) for s in missing) >= WORTH_PROCESSES else 1
+        results: dict[int, bytes | Diagnostic] = {}
+        workers.run(lambda n: _parse_one(missing[n]), range(len(missing)), processes, results.__setitem__)
+        return [results[number] for number in range(len(missing))]
 
     def load(self, path: Path) -> SourceFile | None:
         """A file that parses, read on demand because another one imports it."""

@@ -3,7 +3,7 @@
 A result that is kept is good for as long as all of that is as it was.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,46 +26,34 @@ class Reads:
         self.probed: set[str] = set()
 
 
-class Names(dict[str, V]):
+class Names(Mapping[str, V]):
     """What a module binds, by name. It tells the recording of the project which names are asked for.
 
     Going through all of them counts as reading the whole file.
     """
 
-    __slots__ = ("_module",)
+    __slots__ = ("_module", "_names")
 
     def __init__(self, module: Any, names: dict[str, V]) -> None:
-        super().__init__(names)
         self._module = module
+        self._names = names
 
     def __getitem__(self, name: str) -> V:
         self._module.note(f"name:{name}")
-        return super().__getitem__(name)
+        return self._names[name]
 
     def __contains__(self, name: object) -> bool:
         self._module.note(f"name:{name}")
-        return super().__contains__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The value under a name."""
-        self._module.note(f"name:{name}")
-        return super().get(name, default)
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
         self._module.note(WHOLE)
-        return super().__iter__()
+        return iter(self._names)
 
-    def keys(self) -> Any:
-        """Every name."""
-        self._module.note(WHOLE)
-        return super().keys()
+    def __len__(self) -> int:
+        return len(self._names)
 
     def values(self) -> Any:
         """Every value."""
         self._module.note(WHOLE)
-        return super().values()
-
-    def items(self) -> Any:
-        """Every name with its value."""
-        self._module.note(WHOLE)
-        return super().items()
+        return self._names.values()

@@ -26,7 +26,7 @@ class Project:
         outline: Callable[[SourceFile], ModuleOutline] | None = None,
     ) -> None:
         self._read = read
-        self._outline = outline or _outlined
+        self._outline = outline or (lambda source: outline_of(source.tree, source.text, source.lines))
         self.modules: dict[Path, ModuleInfo] = {}
         self.session = Session()
         self.reads: Reads | None = None
@@ -107,10 +107,6 @@ class Project:
         """Every class of every module."""
         for info in list(self.modules.values()):
             yield from info.classes.values()
-
-
-def _outlined(source: SourceFile) -> ModuleOutline:
-    return outline_of(source.tree, source.text, source.lines)
 
 
 def _definition(

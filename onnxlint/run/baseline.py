@@ -4,19 +4,21 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from onnxlint.base import files
 from onnxlint.base.atomic import replace_file
 from onnxlint.base.paths import keep_inside
-from onnxlint.base.records import Finding
+from onnxlint.base.records import Finding, from_json
 
 SCHEMA = "onnxlint-baseline/1"
 MAX_BYTES = 50_000_000
-_KEYS: Mapping[str, type] = {"path": str, "code": str, "symbol": str, "text": str, "count": int, "fingerprint": str}
+_KEYS = ("path", "code", "symbol", "text", "count", "fingerprint")
 
 
 class BaselineError(Exception):
@@ -38,8 +40,8 @@ class Entry:
     code: str
     symbol: str
     text: str
-    count: int
-    fingerprint: str
+    count: Annotated[int, msgspec.Meta(ge=1)]
+    fingerprint: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     line: int = 0
 
 
@@ -143,24 +145,18 @@ def write(file: Path, allowed: Iterable[Entry]) -> None:
 def _entries(data: Any, text: str) -> list[Entry]:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("findings"), list):
         raise BaselineError(f'this is no baseline: it lacks `"schema": "{SCHEMA}"` or the list `findings`')
+    try:
+        entries = from_json(list[Entry], data["findings"])
+    except ValueError as error:
+        raise BaselineError(f"the findings of the baseline cannot be read: {error}") from error
     rows = enumerate(text.split("\n"), 1)
     lines = {key: number for number, row in rows for key in re.findall(r'"([0-9a-f]{16})"', row)}
-    read: dict[str, Entry] = {}
-    for number, row in enumerate(data["findings"], 1):
-        if not isinstance(row, dict) or set(row) != set(_KEYS):
-            raise BaselineError(f"entry {number} of the baseline does not have the keys {', '.join(_KEYS)}")
-        line = lines.get(row["fingerprint"]) if isinstance(row["fingerprint"], str) else None
-        for key, kind in _KEYS.items():
-            if type(row[key]) is not kind:
-                raise BaselineError(f"entry {number} of the baseline: `{key}` is not of type {kind.__name__}", line)
-        if line is None or row["count"] < 1:
-            fault = "`count` is below 1" if line is not None else "`fingerprint` is not 16 hexadecimal digits"
-            raise BaselineError(f"entry {number} of the baseline: {fault}", line)
-        entry = Entry(**row, line=line)
-        if entry.fingerprint in read:
-            raise BaselineError(f"entry {number} of the baseline occurs twice; leave one, with the sum of counts", line)
-        read[entry.fingerprint] = entry
-    return list(read.values())
+    counts = Counter(entry.fingerprint for entry in entries)
+    twice = next((number for number, entry in enumerate(entries, 1) if counts[entry.fingerprint] > 1), None)
+    if twice is not None:
+        fault = f"entry {twice} of the baseline occurs twice; leave one, with the sum of counts"
+        raise BaselineError(fault, lines.get(entries[twice - 1].fingerprint))
+    return [replace(entry, line=lines.get(entry.fingerprint, 0)) for entry in entries]
 
 
 def _relative(path: str, folder: Path) -> str:

@@ -128,7 +128,9 @@ class Base:
         old |= {f"gone{n}": _text(stored[key]) for n, key in enumerate(gone.values()) if key in stored}
         ranges = _ranges(git.diff(old, {n: texts[real] for n, real in numbers.items()}))
         lines |= {numbers[n]: changed for n, changed in ranges.items()} | dict.fromkeys(missing, EVERY_LINE)
-        return Changed(lines, tuple(self._missing(real) for real in sorted(missing)))
+        fault = f"the repository has not got this file as it was at {self.commit[:12]}, so all of its lines count as "
+        fault += "changed; fetch it: a partial clone leaves out files"
+        return Changed(lines, tuple(Diagnostic("error", fault, display_path(real)) for real in sorted(missing)))
 
     def _name(self, real: Path) -> str | None:
         """What the commit would call a file; None for one outside of the tree."""
@@ -183,10 +185,6 @@ class Base:
         ]
         gone.sort(key=lambda name: Path(name).name not in names)
         return {name: self.files[name][1] for name in gone[:_RENAMED]}
-
-    def _missing(self, real: Path) -> Diagnostic:
-        message = f"the repository has not got this file as it was at {self.commit[:12]}, so all of its lines count as "
-        return Diagnostic("error", f"{message}changed; fetch it: a partial clone leaves out files", display_path(real))
 
 
 def changed_since(revision: str, paths: Iterable[Path]) -> Base:

@@ -52,11 +52,8 @@ def recalled(
         if result is not None:
             ways = (answers.get(further(probe, way)) for way in result.ways)
             results += [result, *(way for way in ways if way is not None)]
-    return [result for result in results if not (overlay and _reads(result, overlay))]
-
-
-def _reads(result: ProbeResult, files: Mapping[Path, bytes]) -> bool:
-    return result.depends is not None and any(Path(os.path.realpath(path)) in files for path in result.depends.files)
+    read = [(result, result.depends.files if overlay and result.depends is not None else ()) for result in results]
+    return [result for result, paths in read if not any(Path(os.path.realpath(path)) in overlay for path in paths)]
 
 
 class Probing:

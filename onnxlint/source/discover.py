@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,7 +143,7 @@ class _Walk:
 
     def rules_above(self, start: str) -> tuple[_Rules, ...]:
         """The rules around `start`, outermost first; none if they exclude it: a folder that is named is wanted."""
-        chain = (start, *_parents(start))
+        chain = (start, *map(str, Path(start).parents))
         repository = next((path for path in chain if os.path.exists(os.path.join(path, ".git"))), None)
         if repository is None:
             return ()
@@ -190,9 +190,3 @@ def excluded(file: Path, settings: Settings) -> bool:
 def _git_ignores(path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
     verdicts = (rule.verdict(path, folder) for rule in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
-
-
-def _parents(path: str) -> Iterator[str]:
-    while (parent := os.path.dirname(path)) != path:
-        yield parent
-        path = parent

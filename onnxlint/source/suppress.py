@@ -132,7 +132,8 @@ def _scan(source: SourceFile) -> Iterator[Suppression]:
     try:
         for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines) + "\n").readline):
             if token.type == tokenize.COMMENT:
-                pending += [(match, noqa, token) for match, noqa in _markers(token.string)]
+                for pattern in (_IGNORE, NOQA):
+                    pending += [(match, pattern is NOQA, token) for match in pattern.finditer(token.string)]
             elif token.type == tokenize.NL:
                 if not first:  # a comment on a line of its own, outside any statement
                     yield from _close(pending, token.start[0], token.start[0], source)
@@ -143,11 +144,6 @@ def _scan(source: SourceFile) -> Iterator[Suppression]:
                 first = token.start[0]
     except (tokenize.TokenError, SyntaxError):
         return  # the parser is laxer than tokenize in a few corners; the comments after them then do not count
-
-
-def _markers(comment: str) -> Iterator[tuple[re.Match[str], bool]]:
-    yield from ((match, False) for match in _IGNORE.finditer(comment))
-    yield from ((match, True) for match in NOQA.finditer(comment))
 
 
 def _close(

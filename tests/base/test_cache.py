@@ -359,7 +359,6 @@ class TestParts:
     ) -> None:
         for module in (analysis, index, rule_findings):
             monkeypatch.setattr(module, "WORTH_PROCESSES", 0)
-        monkeypatch.setattr(index, "CHUNK", 1)
         reports = [tree.report(cache=False, jobs=jobs) for jobs in (1, 2, 3)]
         assert tree.ran == [], "the last ran in other processes"
         assert reports[0].findings == reports[1].findings == reports[2].findings != ()

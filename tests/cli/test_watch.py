@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from onnxlint.cli import main
-from onnxlint.cli.watch import without_flag
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,19 +100,6 @@ class TestWatch:
         os.killpg(watching.process.pid, signal.SIGINT)
         assert watching.process.wait(60) == 0
         assert watching.err.read_text() == before
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        (["check", "--watch", "src"], ["check", "src"]),
-        (["check", "-w", "-q"], ["check", "-q"]),
-        (["check", "-qwe", "weights.py"], ["check", "-qe", "weights.py"]),
-        (["check", "-w", "--show", "all", "--", "-w"], ["check", "--show", "all", "--", "-w"]),
-    ],
-)
-def test_a_watched_run_does_not_watch(given: list[str], kept: list[str]) -> None:
-    assert without_flag(given) == kept
 
 
 def test_without_watchfiles_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def fix_all(
         wanted = [f for f in wanted if f.fix is not None and (not safe or f.fix.safety is Safety.SAFE)]
         text = path.read_bytes().decode()
         here = wanted[0].span.path if wanted else ""
-        taken = choose([f for f in wanted if f.span.path == here], {here: text}).taken
+        taken = choose([f for f in wanted if f.span.path == here], {here: text})
         if not taken:
             break
         edits = [edit for f in taken if f.fix is not None for edit in f.fix.edits]

@@ -157,13 +157,13 @@ class TestFile:
     @pytest.mark.parametrize(
         ("rows", "words"),
         [
-            ([3], "entry 1 .* keys path, code"),
-            ([{**GOOD, "more": 1}], "entry 1 .* keys"),
-            ([GOOD, {**GOOD, "fingerprint": "0" * 16, "path": 3}], "entry 2 .*`path` is not of type str"),
-            ([{**GOOD, "count": True}], "`count` is not of type int"),
-            ([{**GOOD, "count": 0}], "`count` is below 1"),
-            ([{**GOOD, "fingerprint": "../../etc"}], "16 hexadecimal"),
-            ([GOOD, GOOD], "entry 2 .*twice"),
+            ([3], r"Expected `object`.*\$\[0\]"),
+            ([{"path": "a.py"}], "required field `code`"),
+            ([GOOD, {**GOOD, "fingerprint": "0" * 16, "path": 3}], r"Expected `str`, got `int` - at `\$\[1\].path`"),
+            ([{**GOOD, "count": True}], "Expected `int`"),
+            ([{**GOOD, "count": 0}], "`int` >= 1"),
+            ([{**GOOD, "fingerprint": "../../etc"}], "matching regex"),
+            ([GOOD, GOOD], "twice"),
         ],
     )
     def test_a_broken_entry_is_one_message(self, rows: list[object], words: str) -> None:

@@ -1,12 +1,14 @@
 """`onnxlint check`: settings from flags and files, one run of the session, one report, one exit code."""
 
 import dataclasses
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from onnxlint.cli import WATCHED
 from onnxlint.cli.options import check_options, config_options
 from onnxlint.cli.request import STDIN, Asked
 from onnxlint.cli.running import examine, finish
@@ -26,7 +28,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags
     fault = asked.fault()
     if fault is not None:
         raise click.UsageError(fault)
-    if watch:
+    if watch and WATCHED not in os.environ:
         if any(flags[flag] for flag in ("fix", "diff", "add_noqa", "write_baseline", "prune_baseline")):
             raise click.UsageError("--watch only looks: it goes without flags that write")
         if flags["open_report"]:

@@ -108,7 +108,7 @@ class Offer:
         if not safe:
             return []
         shown = safe[0].span.path
-        edits = self._edits(choose(safe, {shown: self.document.text}).taken)
+        edits = self._edits(choose(safe, {shown: self.document.text}))
         title = "onnxlint: fix all that is safe"
         return [types.CodeAction(title=title, kind=FIX_ALL, edit=self._edit(edits or []))]
 

@@ -1,7 +1,6 @@
 """Which of several fixes go together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from onnxlint.base.edits import Lines
 from onnxlint.base.records import Finding
@@ -9,32 +8,21 @@ from onnxlint.base.records import Finding
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Findings whose fixes go together, and those that have to wait for the next round."""
-
-    taken: tuple[Finding, ...]
-    left: tuple[Finding, ...]
-
-
-def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> Chosen:
+def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> tuple[Finding, ...]:
     """Take fixes in source order as long as none touches text that one before it changes; an equal edit is shared."""
     lines = {path: Lines(text) for path, text in texts.items()}
     taken: list[Finding] = []
-    left: list[Finding] = []
     changes: dict[str, dict[tuple[int, int], str]] = {}
     for finding in sorted(findings, key=_order):
         assert finding.fix is not None
         wanted = [
             (e.path, (lines[e.path].offset(e.start), lines[e.path].offset(e.end)), e.text) for e in finding.fix.edits
         ]
-        if any(_collides(changes.get(path, {}), where, text) for path, where, text in wanted):
-            left.append(finding)
-            continue
-        taken.append(finding)
-        for path, where, text in wanted:
-            changes.setdefault(path, {})[where] = text
-    return Chosen(tuple(taken), tuple(left))
+        if not any(_collides(changes.get(path, {}), where, text) for path, where, text in wanted):
+            taken.append(finding)
+            for path, where, text in wanted:
+                changes.setdefault(path, {})[where] = text
+    return tuple(taken)
 
 
 def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tuple[tuple[tuple[int, int], str], ...]]:

@@ -1,6 +1,5 @@
 """Puts fixed text in the place of a file, if it is still what was read; and shows it as a unified diff."""
 
-import bisect
 import difflib
 import os
 from collections import Counter
@@ -111,25 +110,11 @@ class _Anchored(difflib.SequenceMatcher[str]):
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     """Where the lines stand that occur once in both texts; of those that moved, the most that keep an order."""
-    once = {row for row, count in Counter(old).items() if count == 1} & {
-        row for row, count in Counter(new).items() if count == 1
-    }
-    place = {row: at for at, row in enumerate(new) if row in once}
-    pairs = [(at, place[row]) for at, row in enumerate(old) if row in once]
-    tops: list[int] = []  # of each length, where the increasing run of it ends that ends lowest
-    ends: list[int] = []
-    before: list[int] = []
-    for number, (_, at) in enumerate(pairs):
-        length = bisect.bisect_left(tops, at)
-        before.append(ends[length - 1] if length else -1)
-        tops[length : length + 1] = [at]
-        ends[length : length + 1] = [number]
-    anchors = []
-    number = ends[-1] if ends else -1
-    while number >= 0:
-        anchors.append(pairs[number])
-        number = before[number]
-    return anchors[::-1]
+    once = {row for row, count in (Counter(set(old)) + Counter(set(new))).items() if count == 2}
+    once -= {row for text in (old, new) for row, count in Counter(text).items() if count > 1}
+    left, right = ([at for at, row in enumerate(text) if row in once] for text in (old, new))
+    matcher = difflib.SequenceMatcher(None, [old[at] for at in left], [new[at] for at in right], autojunk=False)
+    return [(left[m.a + n], right[m.b + n]) for m in matcher.get_matching_blocks() for n in range(m.size)]
 
 
 def _quoted(path: str) -> str:

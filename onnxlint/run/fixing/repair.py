@@ -159,12 +159,18 @@ def repair(
         if base is not None:  # lines have moved since the revision was compared
             shown = {finding.fingerprint for finding in before.report.findings}
             findings = tuple(f for f in findings if f.fingerprint in shown)
-        findings = tuple(_without_edits(f) if f.fingerprint in draft.undone else f for f in findings)
-        reason = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
+        findings = tuple(  # nobody is to be offered what was undone
+            replace(f, fix=Fix(f.fix.title)) if f.fingerprint in draft.undone and f.fix is not None else f
+            for f in findings
+        )
+        undone = tuple(
+            Diagnostic("warning", f"the fix of {f.code} was undone: {reason}", f.span.path, f.span.line)
+            for f, reason in draft.undone.values()
+        )
         refused = tuple(
             Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
         )
-        diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *reason)))
+        diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *undone)))
         return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
 
     def look_again() -> Session:
@@ -186,17 +192,13 @@ def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]
     """Fix round after round until nothing is left to fix, or a bound is reached."""
     report = first
     for _ in range(ROUNDS):
-        todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone and _loaded(draft, f)]
-        taken = choose(todo, draft.texts).taken
+        todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone]
+        todo = [f for f in todo if f.fix is not None and all(draft.load(edit.path) for edit in f.fix.edits)]
+        taken = choose(todo, draft.texts)
         if not taken:
             break
         report = _round(draft, report, taken, look)
     return draft
-
-
-def _loaded(draft: _Draft, finding: Finding) -> bool:
-    assert finding.fix is not None
-    return all(draft.load(edit.path) for edit in finding.fix.edits)
 
 
 def _round(
@@ -210,7 +212,8 @@ def _round(
             edits = [e for f in applied if f.fix is not None for e in f.fix.edits if e.path == path]
             draft.texts[path] = apply_edits(text, edits)
         broken = {path for path, text in draft.texts.items() if text != start[path] and not _parses(text)}
-        faults = {f.fingerprint: "the file no longer parses" for f in applied if _touches(f, broken)}
+        useless = [f for f in applied if f.fix is not None and any(edit.path in broken for edit in f.fix.edits)]
+        faults = {f.fingerprint: "the file no longer parses" for f in useless}
         after = look(draft.overlay()) if not faults else report
         if not faults:
             faults = _useless(applied, report, after)
@@ -242,23 +245,9 @@ def _useless(applied: Sequence[Finding], before: Report, after: Report) -> dict[
     return faults
 
 
-def _touches(finding: Finding, paths: set[str]) -> bool:
-    return finding.fix is not None and any(edit.path in paths for edit in finding.fix.edits)
-
-
 def _parses(text: str) -> bool:
     try:
         parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True
-
-
-def _without_edits(finding: Finding) -> Finding:
-    """The finding with the title of its fix as advice: nobody is to be offered what was undone."""
-    return finding if finding.fix is None else replace(finding, fix=Fix(finding.fix.title))
-
-
-def _undone(finding: Finding, reason: str) -> Diagnostic:
-    message = f"the fix of {finding.code} was undone: {reason}"
-    return Diagnostic("warning", message, finding.span.path, finding.span.line)
