@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from onnxlint.base.catalogue import load_catalogue, plugin_faults
-from onnxlint.base.edits import apply_edits
+from onnxlint.base.edits import apply_edits, choose
 from onnxlint.base.lifetimes import temporary_folder
 from onnxlint.base.records import Finding, Severity
 from onnxlint.config.settings import Settings
-from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.run.pipeline import run_check
 
 PRELUDE = """\

@@ -2,10 +2,10 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from onnxlint.base.records import Edit
+from onnxlint.base.records import Edit, Finding
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -72,3 +72,39 @@ def written_lines(edits: Sequence[Edit]) -> list[tuple[int, int]]:
         places[start, end, text] = first, first + text.rstrip("\n").count("\n")
         shift += text.count("\n") - (end[0] - start[0])
     return [places[e.start, e.end, e.text] for e in edits]
+
+
+def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Take fixes in source order as long as none touches text that one before it changes; an equal edit is shared."""
+    lines = {path: Lines(text) for path, text in texts.items()}
+    taken: list[Finding] = []
+    changes: dict[str, dict[tuple[int, int], str]] = {}
+    for finding in sorted(findings, key=_order):
+        assert finding.fix is not None
+        wanted = [
+            (e.path, (lines[e.path].offset(e.start), lines[e.path].offset(e.end)), e.text) for e in finding.fix.edits
+        ]
+        if not any(_collides(changes.get(path, {}), where, text) for path, where, text in wanted):
+            taken.append(finding)
+            for path, where, text in wanted:
+                changes.setdefault(path, {})[where] = text
+    return tuple(taken)
+
+
+def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tuple[tuple[tuple[int, int], str], ...]]:
+    """In source order, and in one order whatever the order in which the findings came."""
+    assert finding.fix is not None
+    first = min((e.path, e.start) for e in finding.fix.edits)
+    return first, finding.code, finding.text, tuple((e.end, e.text) for e in finding.fix.edits)
+
+
+def _collides(changes: Mapping[tuple[int, int], str], where: tuple[int, int], text: str) -> bool:
+    if changes.get(where) == text:
+        return False
+    start, end = where
+    for low, high in changes:
+        if start < high and low < end:
+            return True
+        if (start == end or low == high) and low <= end and start <= high:
+            return True  # an insertion at, or beside, what is changed: which comes first would be chance
+    return False

@@ -9,17 +9,8 @@ DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"),
     *("uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"),
 )
-_MEANT = {
-    "float": "float32",
-    "half": "float16",
-    "double": "float64",
-    "int": "int32",
-    "long": "int64",
-    "short": "int16",
-    "byte": "uint8",
-    "boolean": "bool",
-    "complex": "complex64",
-}
+_MEANT = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "long": "int64"}
+_MEANT |= {"short": "int16", "byte": "uint8", "boolean": "bool", "complex": "complex64"}
 
 
 class SpecError(ValueError):

@@ -13,8 +13,7 @@ from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.globs import Glob, fault_of
 from onnxlint.base.records import EXPORTERS, OPENVINO
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
-from onnxlint.config.runtime_names import parse_runtime
-from onnxlint.config.typed_values import FAIL_ON, parse_memory, parse_release
+from onnxlint.config.typed_values import FAIL_ON, parse_memory, parse_release, parse_runtime
 from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -120,10 +119,18 @@ def _is_assignment(text: str) -> bool:
     return True
 
 
-def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    from onnxlint.cli.commands.facts import rule_items  # when a shell asks
+def rule_items(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Codes and names of rules for one that is begun, behind a comma or not, each with what it is called."""
+    from click.shell_completion import CompletionItem
 
-    return list(rule_items(ctx, param, incomplete))
+    head, comma, last = incomplete.rpartition(",")
+    items = []
+    for rule in load_catalogue().values():
+        if rule.code.startswith(last.upper()):
+            items.append(CompletionItem(f"{head}{comma}{rule.code}", help=f"{rule.name}: {rule.title}"))
+        elif last and rule.name.startswith(last.lower()):
+            items.append(CompletionItem(f"{head}{comma}{rule.name}", help=f"{rule.code}: {rule.title}"))
+    return items
 
 
 def _option(*names: str, **settings: Any) -> tuple[str, Callable[[F], F]]:
@@ -166,20 +173,23 @@ REVIEW_LACKS = frozenset(
     }
 )
 
-_SELECTORS = {"callback": _codes, "shell_complete": _rules, "multiple": True, "metavar": "CODE[,CODE]"}
+_SELECTORS = {"callback": _codes, "shell_complete": rule_items, "multiple": True, "metavar": "CODE[,CODE]"}
 _FILE_CODES = {"callback": _file_ignores, "multiple": True, "metavar": "GLOB:CODE"}
 _PATTERNS = {"callback": _globs, "multiple": True, "metavar": "GLOB"}
+_FILE_OR_KEY = {"multiple": True, "callback": read_config, "metavar": "FILE|KEY=VALUE"}
+_TORCH = {"callback": _read_by(parse_release), "metavar": "VERSION"}
+_RUNTIMES = {"multiple": True, "callback": _runtimes, "metavar": "NAME[,NAME]"}
+_FORMAT = {"type": click.Choice(FORMATS), "default": "full", "show_default": True}
+_NUMBER = {"type": click.IntRange(min=0), "metavar": "N"}
+_ADDRESS = {"metavar": "ADDRESS", "callback": _scheduler}
+_PAGE = {"type": click.Path(path_type=Path), "callback": _report, "metavar": "FILE"}
 _SIZE = {"callback": _read_by(parse_memory), "metavar": "SIZE"}
 _PATH = click.Path(path_type=Path)
 _ABSOLUTE = {"type": _PATH, "callback": lambda ctx, param, value: None if value is None else Path.cwd() / value}
 
 _CONFIG = (
     _option(
-        "--config",
-        multiple=True,
-        callback=read_config,
-        metavar="FILE|KEY=VALUE",
-        help="The configuration file [that nearest to each file], or one setting as in it.",
+        "--config", **_FILE_OR_KEY, help="The configuration file [that nearest to each file], or one setting as in it."
     ),
     _option("--isolated", is_flag=True, help="Read no configuration file."),
 )
@@ -205,26 +215,18 @@ _CHECK = (
     _option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
     _option(
         "--torch",
-        callback=_read_by(parse_release),
-        metavar="VERSION",
+        **_TORCH,
         help="Take the operators of this torch in the static pass [the one pinned, or installed].",
     ),
     _option(
         "--runtime",
         "runtimes",
-        multiple=True,
-        callback=_runtimes,
-        metavar="NAME[,NAME]",
+        **_RUNTIMES,
         help="Run the exports in these: onnxruntime, openvino, or an execution provider [onnxruntime].",
     ),
     _option("--latency/--no-latency", default=None, help="Compare the speed of the exports with eager's [yes]."),
     _option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
-    _option(
-        "--max-models",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Probe at most so many models that nobody declared [8].",
-    ),
+    _option("--max-models", **_NUMBER, help="Probe at most so many models that nobody declared [8]."),
     _option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
     _option("--cache/--no-cache", default=None, help="Take over what an equal run found [yes]."),
     _option("--cache-dir", **_ABSOLUTE, help="Where that is kept [a folder of the user]."),
@@ -244,13 +246,7 @@ _CHECK = (
         envvar="ONNXLINT_OUTPUT_FORMAT",
     ),
     _option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
-    _option(
-        "--report",
-        type=_PATH,
-        callback=_report,
-        metavar="FILE",
-        help="Write the report as a page for the browser as well, all in one file of HTML.",
-    ),
+    _option("--report", **_PAGE, help="Write the report as a page for the browser as well, all in one file of HTML."),
     _option("--open", "open_report", is_flag=True, help="Open the page that --report writes in the browser."),
     _option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them."),
     _option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected."),
@@ -263,12 +259,7 @@ _CHECK = (
         "--stdin-filename", type=_PATH, metavar="FILE", help="The name of the file that `-` reads; implies static only."
     ),
     _option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
-    _option(
-        "--scheduler",
-        metavar="ADDRESS",
-        callback=_scheduler,
-        help="Probe on this Dask cluster, such as tcp://host:8786.",
-    ),
+    _option("--scheduler", **_ADDRESS, help="Probe on this Dask cluster, such as tcp://host:8786."),
     _option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take."),
     _option(
         "--memory",

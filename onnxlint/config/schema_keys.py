@@ -12,7 +12,6 @@ from onnxlint.base.records import EXPORTERS
 from onnxlint.config import typed_values as typed
 from onnxlint.config.declared_models import models
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
-from onnxlint.config.runtime_names import runtimes
 
 
 def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, typed.Converter[Any]]:
@@ -47,7 +46,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, type
         "opset": typed.whole_number(7),
         "torch": typed.release,
         "exporters": typed.some_of(*EXPORTERS),
-        "runtimes": runtimes,
+        "runtimes": typed.runtimes,
         "latency": typed.truth,
         "select": selectors,
         "extend-select": selectors,

@@ -26,9 +26,9 @@ from onnxlint.flow.state.candidates import Candidate, candidates
 from onnxlint.flow.state.observations import Observation
 from onnxlint.flow.state.partitions import Declared, Part, in_order, mentioned, name_of, partition
 from onnxlint.flow.state.problems import Guard, Problem
+from onnxlint.project.classes import Reads
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
-from onnxlint.project.lookups import Reads
 from onnxlint.project.modules import module_name
 
 WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are worth their start

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cached_property
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
-from onnxlint.project.lookups import WHOLE, Names, Reads
 from onnxlint.project.outline import (
     ClassOutline,
     FunctionOutline,
@@ -18,6 +18,8 @@ from onnxlint.project.outline import (
     function_outline,
 )
 from onnxlint.source.parse import SourceFile, nodes_of
+
+V = TypeVar("V")
 
 LIBRARIES = frozenset(
     {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
@@ -39,6 +41,54 @@ MODULE_ROOTS = frozenset(
 MOST = 200  # bases of a class that are looked at
 STARS = 500  # star imports of a module that are asked one by one, each name noted as read
 FIRST = 2  # the line of its tree that a function starts on: below the `if 1:` that an indented one needs
+WHOLE = "*"  # the key of all of a file
+
+
+class Reads:
+    """One recording: parts of modules, names of modules with the file that each meant, and other files looked at.
+
+    The key of a part is `*` (all of a file), `name:x`, `text:qualname`, `value:qualname` or `class:qualname`.
+    """
+
+    __slots__ = ("keys", "modules", "probed")
+
+    def __init__(self) -> None:
+        self.keys: set[tuple[Any, str]] = set()
+        self.modules: dict[tuple[str, str], Path | None] = {}
+        self.probed: set[str] = set()
+
+
+class Names(Mapping[str, V]):
+    """What a module binds, by name. It tells the recording of the project which names are asked for.
+
+    Going through all of them counts as reading the whole file.
+    """
+
+    __slots__ = ("_module", "_names")
+
+    def __init__(self, module: Any, names: dict[str, V]) -> None:
+        self._module = module
+        self._names = names
+
+    def __getitem__(self, name: str) -> V:
+        self._module.note(f"name:{name}")
+        return self._names[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._module.note(f"name:{name}")
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        self._module.note(WHOLE)
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def values(self) -> Any:
+        """Every value."""
+        self._module.note(WHOLE)
+        return self._names.values()
 
 
 class FunctionUnit:

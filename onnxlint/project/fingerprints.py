@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from onnxlint.base.cache import digest
-from onnxlint.project.classes import ModuleInfo
-from onnxlint.project.lookups import WHOLE, Reads
+from onnxlint.project.classes import WHOLE, ModuleInfo, Reads
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import FunctionOutline, ValueOutline
 

@@ -7,8 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from onnxlint.project.classes import LIBRARIES, ClassInfo, FunctionUnit, ModuleInfo, Session
-from onnxlint.project.lookups import Reads
+from onnxlint.project.classes import LIBRARIES, ClassInfo, FunctionUnit, ModuleInfo, Reads, Session
 from onnxlint.project.outline import ModuleOutline, full_name, import_outlines, outline_of
 from onnxlint.source.parse import SourceFile, tree_of
 
@@ -21,9 +20,7 @@ class Project:
     """Every module of a run. A file that a module imports is read on demand when the run can see it."""
 
     def __init__(
-        self,
-        read: Callable[[Path], SourceFile | None],
-        outline: Callable[[SourceFile], ModuleOutline] | None = None,
+        self, read: Callable[[Path], SourceFile | None], outline: Callable[[SourceFile], ModuleOutline] | None = None
     ) -> None:
         self._read = read
         self._outline = outline or (lambda source: outline_of(source.tree, source.text, source.lines))

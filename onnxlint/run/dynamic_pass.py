@@ -8,7 +8,6 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
-from onnxlint.base.cache import Store
 from onnxlint.base.probe_records import SYNTHESISED, Probe, ProbeResult
 from onnxlint.base.records import Diagnostic, ModelReport
 from onnxlint.config.settings import Settings
@@ -16,7 +15,7 @@ from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.probes.schedule.plan import Plan, plan, plan_captured
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.run.probing import Probing, recalled
+from onnxlint.run.probing import Probing
 from onnxlint.run.sources import Sources
 
 DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "psutil")
@@ -73,17 +72,6 @@ def run_dynamic(
         with nullcontext(probing.pool) if isinstance(probing.pool, ProbePool) else ProbePool() as here:
             also(here, todo.probes)
     return DynamicResult(tuple(results), todo.unprobed, (*_unplanned(todo), *_untried(probing.over, todo), *notices))
-
-
-def run_recalled(
-    candidates: tuple[Candidate, ...],
-    sources: Sources,
-    settings: Settings,
-    store: Store,
-    overlay: Mapping[Path, bytes],
-) -> DynamicResult:
-    """What earlier runs know of the models of a run."""
-    return DynamicResult(tuple(recalled(store, settings, plan(settings, candidates, sources).probes, overlay)))
 
 
 def switched_off(missing: Sequence[str]) -> Diagnostic:

@@ -16,10 +16,11 @@ from onnxlint.base.probe_records import ProbeResult
 from onnxlint.base.records import Diagnostic, Finding, ModelReport, Report, Severity
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
+from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.rules.engine.fix_cache import with_kept_fixes
 from onnxlint.run import dynamic_pass
-from onnxlint.run.probing import Probing, Watcher, open_pool
+from onnxlint.run.probing import Probing, Watcher, open_pool, recalled
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, without_collector
 from onnxlint.source.discover import Discovery, discover
@@ -64,7 +65,8 @@ def run_check(
         candidates = static.analysis.candidates
         dynamic = dynamic_pass.DynamicResult()
         if mode is dynamic_pass.Mode.RECALL:
-            dynamic = dynamic_pass.run_recalled(candidates, sources, settings, store, overlay)
+            probes = plan(settings, candidates, sources).probes
+            dynamic = dynamic_pass.DynamicResult(tuple(recalled(store, settings, probes, overlay)))
         elif mode is dynamic_pass.Mode.PROBE:
             dynamic = dynamic_pass.run_dynamic(candidates, sources, settings, probing, captured, overlay, also)
     diagnostics = [*static.diagnostics]
@@ -114,28 +116,6 @@ def _with_verdicts(
 def _asked_for(
     findings: tuple[Finding, ...], sources: Sources, settings: Settings, dynamic: bool, failed: Collection[str]
 ) -> tuple[Finding, ...]:
-    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
-    return tuple(
-        f
-        for f in _without_suppressed(findings, sources, settings, dynamic, failed)
-        if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
-    )
-
-
-def _model_report(result: ProbeResult, settings: Settings) -> ModelReport:
-    declared = result.report.declared or any(m.factory == result.report.name for m in settings.models)
-    return replace(
-        result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else ""
-    )
-
-
-def _without_suppressed(
-    findings: tuple[Finding, ...],
-    sources: Sources,
-    settings: Settings,
-    dynamic: bool,
-    failed: Collection[str],
-) -> tuple[Finding, ...]:
     catalogue = load_catalogue()
     names = {rule.code: rule.name for rule in catalogue.values()}
 
@@ -156,4 +136,16 @@ def _without_suppressed(
     needless = [
         Finding(rule.code, rule.name, Severity.WARNING, u.message, u.span, effects={}, text=u.text) for u in unused
     ]
-    return (*kept, *needless)
+    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
+    return tuple(
+        f
+        for f in (*kept, *needless)
+        if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
+    )
+
+
+def _model_report(result: ProbeResult, settings: Settings) -> ModelReport:
+    declared = result.report.declared or any(m.factory == result.report.name for m in settings.models)
+    return replace(
+        result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else ""
+    )

@@ -19,8 +19,7 @@ from onnxlint.run.git import GitError
 from onnxlint.run.pipeline import UNUSED, run_check
 from onnxlint.run.probing import Watcher
 from onnxlint.run.scopes import Scope
-from onnxlint.source.parse import SourceFile, read_source
-from onnxlint.source.statements import statement_at, statement_spans
+from onnxlint.source.parse import SourceFile, read_source, statement_at, statement_spans
 
 
 @dataclass(frozen=True, slots=True)

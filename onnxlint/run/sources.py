@@ -11,8 +11,7 @@ from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.index import Index
 from onnxlint.run.probing import Watcher
 from onnxlint.source.discover import Discovery
-from onnxlint.source.parse import SourceFile, read_source, source_lines
-from onnxlint.source.statements import statement_at, statement_spans
+from onnxlint.source.parse import SourceFile, read_source, source_lines, statement_at, statement_spans
 
 
 class Sources:

@@ -106,12 +106,7 @@ def _statements(source: SourceFile, comments: dict[int, int]) -> Iterator[tuple[
             elif token.type == tokenize.NEWLINE:
                 yield first or token.start[0], [*ends, token.start[0]]
                 first, ends = 0, []
-            elif not first and token.type not in (
-                tokenize.INDENT,
-                tokenize.DEDENT,
-                tokenize.NL,
-                tokenize.ENDMARKER,
-            ):
+            elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT, tokenize.NL, tokenize.ENDMARKER):
                 first = token.start[0]
     except (tokenize.TokenError, SyntaxError) as error:
         raise AnnotateError("the file cannot be parted into statements; write the comments by hand") from error

@@ -8,7 +8,7 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice
@@ -214,3 +214,38 @@ def _no_encoding(data: bytes, display: str, error: Exception) -> Diagnostic:
     return Diagnostic(
         "error", f"the encoding that the file names is unusable: {str(error)[:80]}; save it as UTF-8", display, line
     )
+
+
+def statement_spans(tree: ast.Module) -> list[tuple[int, int]]:
+    """Return first and last line of every statement; of a compound one, of its header."""
+    return [_header(statement) for statement in _each_statement(tree.body)]
+
+
+def statement_at(spans: Sequence[tuple[int, int]], line: int) -> tuple[int, int]:
+    """Return the shortest of `spans` that holds a line; the line alone where none does."""
+    best = (line, line)
+    for first, last in spans:
+        if first <= line <= last and (best == (line, line) or last - first < best[1] - best[0]):
+            best = (first, last)
+    return best
+
+
+def _each_statement(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement of a block and of the blocks in it; expressions are not walked."""
+    for s in body:
+        yield s
+        for name in ("body", "orelse", "finalbody"):
+            inner = getattr(s, name, None)
+            if isinstance(inner, list):
+                yield from _each_statement(inner)
+        for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
+            yield from _each_statement(part.body)
+
+
+def _header(statement: ast.stmt) -> tuple[int, int]:
+    last = statement.end_lineno or statement.lineno
+    body = getattr(statement, "body", None)
+    if isinstance(body, list) and body:
+        last = max(statement.lineno, body[0].lineno - 1)
+    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    return first, last

@@ -102,10 +102,7 @@ def _line(finding: Finding) -> int:
 
 
 def _needless(
-    suppression: Suppression,
-    hits: Sequence[Finding],
-    rules: Mapping[str, str] | None,
-    ran: Callable[[str, str], bool],
+    suppression: Suppression, hits: Sequence[Finding], rules: Mapping[str, str] | None, ran: Callable[[str, str], bool]
 ) -> str | None:
     """Return what is needless about a suppression, or None. A bare `# noqa` may serve another tool."""
     if not suppression.codes:

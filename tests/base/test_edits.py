@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint.base.edits import Lines, apply_edits, newline_of, written_lines
+from onnxlint.base.edits import Lines, apply_edits, choose, newline_of, written_lines
 from onnxlint.base.records import Edit, Finding, Fix, Safety, Severity, Span
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.engine.source_page import Page
 from onnxlint.rules.helpers.call_edits import add_argument, drop_argument, set_argument
-from onnxlint.run.fixing.fix_choice import choose
 
 
 def finding(*edits: Edit, code: str = "ONX101", text: str = "") -> Finding:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnxlint.base.edits import apply_edits
+from onnxlint.base.edits import apply_edits, choose
 from onnxlint.base.records import Finding, Safety
 from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings
-from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.run.pipeline import run_check
 
 ROUNDS = 10

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import get_completion_class
 
 from onnxlint.base.cache import clean, default_folder, usage
 from onnxlint.base.catalogue import load_catalogue, plugin_faults
 from onnxlint.cli import FAILED
+from onnxlint.cli.options import rule_items
 from onnxlint.cli.output import deliver, tell, wants_color, width
 from onnxlint.config.rule_selectors import unknown_selector
 
@@ -64,18 +65,6 @@ def completion(shell: str) -> int:
     script = completer(main, {}, "onnxlint", "_ONNXLINT_COMPLETE").source()
     # That for fish takes a comma in a value for its end; a list of rules has commas.
     return deliver(script.replace('(string split "," $completion)', '(string split -m 1 "," $completion)'), "text")
-
-
-def rule_items(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Codes and names of rules for one that is begun, behind a comma or not, each with what it is called."""
-    head, comma, last = incomplete.rpartition(",")
-    items = []
-    for rule in load_catalogue().values():
-        if rule.code.startswith(last.upper()):
-            items.append(CompletionItem(f"{head}{comma}{rule.code}", help=f"{rule.name}: {rule.title}"))
-        elif last and rule.name.startswith(last.lower()):
-            items.append(CompletionItem(f"{head}{comma}{rule.name}", help=f"{rule.code}: {rule.title}"))
-    return items
 
 
 @click.command()

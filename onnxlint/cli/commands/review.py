@@ -7,7 +7,7 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,20 +129,14 @@ def _event() -> dict[str, Any]:
 
 def _of_event(event: dict[str, Any]) -> tuple[int, str]:
     """Number and head of the pull request that an event tells of: its own, that of a comment, or of the run before."""
-    issue = _inside(event, "issue")
-    pull = _inside(event, "pull_request")
-    if not pull and "pull_request" in issue:
-        pull = {"number": issue.get("number")}
-    pulls = _inside(event, "workflow_run").get("pull_requests")
-    if not pull and isinstance(pulls, list):
-        pull = _inside(dict(enumerate(pulls)), 0)
-    sha, number = _inside(pull, "head").get("sha"), pull.get("number")
+    try:
+        issue = event.get("issue") or {}
+        ran = (event.get("workflow_run") or {}).get("pull_requests") or [{}]
+        pull = event.get("pull_request") or (issue if "pull_request" in issue else ran[0])
+        number, sha = pull.get("number"), (pull.get("head") or {}).get("sha")
+    except (AttributeError, LookupError, TypeError):  # it is no event of GitHub
+        return 0, ""
     return (number if isinstance(number, int) else 0), (sha if isinstance(sha, str) else "")
-
-
-def _inside(data: Mapping[Any, Any], key: str | int) -> dict[str, Any]:
-    inner = data.get(key)
-    return inner if isinstance(inner, dict) else {}
 
 
 def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: bool) -> int:

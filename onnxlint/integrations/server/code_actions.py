@@ -8,13 +8,12 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from onnxlint.base.edits import newline_of
+from onnxlint.base.edits import choose, newline_of
 from onnxlint.base.records import Edit, Finding, Safety
 from onnxlint.integrations.server.convert import Places, diagnostic
 from onnxlint.integrations.server.document_state import lines_of
 from onnxlint.integrations.server.editor_analysis import encoded
 from onnxlint.integrations.server.projects import Document, Project
-from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.source.annotate import AnnotateError, annotate
 from onnxlint.source.parse import SourceFile, parse_source
 

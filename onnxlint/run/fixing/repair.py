@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from onnxlint.base.edits import apply_edits, written_lines
+from onnxlint.base.edits import apply_edits, choose, written_lines
 from onnxlint.base.paths import leads_out
 from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Severity
 from onnxlint.rules.engine.source_page import parsed
 from onnxlint.run import session
 from onnxlint.run.changed_lines import Base
-from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.run.fixing.fix_proof import Proof, unhelpful
 from onnxlint.run.fixing.fix_writing import Change, unwritable
 from onnxlint.run.probing import Watcher
