@@ -11,18 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from onnxlint.base import records
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import (
-    EXPORTERS,
-    ExporterResult,
-    Finding,
-    ModelReport,
-    ModelStatus,
-    Outcome,
-    Report,
-    Severity,
-    VerdictKind,
-)
+from onnxlint.base.records import EXPORTERS, Finding, ModelReport, ModelStatus, Outcome, Report, VerdictKind
 from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.rule_selectors import unknown_selector
 from onnxlint.config.settings import Settings
@@ -62,7 +53,7 @@ class Result:
         return tuple(
             f
             for f in self.report.findings
-            if f.verdict in verdicts and f.severity is not Severity.NOTE and not self._ignores(f)
+            if f.verdict in verdicts and f.severity is not records.Severity.NOTE and not self._ignores(f)
         )
 
     @property
@@ -71,7 +62,7 @@ class Result:
         return self.report.models
 
     @property
-    def exporters(self) -> Mapping[str, ExporterResult]:
+    def exporters(self) -> Mapping[str, records.ExporterResult]:
         """What each exporter made of the model; of the first one, where there are several."""
         return self.report.models[0].exporters if self.report.models else {}
 

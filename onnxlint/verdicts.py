@@ -17,23 +17,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import PurePosixPath
 
+from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.probe_records import ProbeResult
-from onnxlint.base.records import (
-    EXPORTERS,
-    Cause,
-    Evidence,
-    Finding,
-    Location,
-    ModelReport,
-    ModelStatus,
-    Outcome,
-    Severity,
-    Span,
-    Step,
-    VerdictKind,
-)
+from onnxlint.base.records import Cause, Evidence, Finding, Location, Outcome, Severity, Step, VerdictKind
 
 EXAMPLE = "example"  # the variation that is the example itself
 StatementLines = Callable[[str, int], tuple[int, int]]
@@ -205,7 +193,7 @@ class _Table:
     def _foretells(self, number: int, evidence: Evidence, frame: Location) -> bool:
         finding = self._findings[number]
         foretold = finding.effects.get(evidence.exporter)
-        outcomes = set(finding.effects.values()) if evidence.exporter not in EXPORTERS else {foretold}
+        outcomes = set(finding.effects.values()) if evidence.exporter not in records.EXPORTERS else {foretold}
         return (
             f".{finding.symbol}".endswith(f".{frame.function}")
             and evidence.cause in self._rules[number].confirmed_by
@@ -296,7 +284,7 @@ class _Own:
         column = len(source) - len(source.lstrip()) + 1
         effects: dict[str, Outcome] = {}
         for _, evidence in group:
-            if evidence.exporter in EXPORTERS:
+            if evidence.exporter in records.EXPORTERS:
                 effects.setdefault(evidence.exporter, evidence.symptom)
         return Finding(
             code=code,
@@ -305,7 +293,7 @@ class _Own:
             message=_MESSAGE_OF_CAUSE[first.cause].format(
                 exporter=exporter, here=here, runtime=first.runtime or "ONNX Runtime"
             ),
-            span=Span(where.path, where.line, column, where.line, column + len(text)),
+            span=records.Span(where.path, where.line, column, where.line, column + len(text)),
             symbol=where.function,
             trace=_calls(first) if inner is not None else (),
             effects=effects,
@@ -315,7 +303,7 @@ class _Own:
         )
 
 
-def _calls(evidence: Evidence) -> tuple[Step, ...]:
+def _calls(evidence: Evidence) -> tuple[records.Step, ...]:
     """How the user's line leads into the library, outermost call first."""
     frames = reversed(evidence.frames[:_CALLS_TOLD])
     return tuple(Step(f.path, f.line, f"in `{f.function}`" if f.function else "called from here") for f in frames)
@@ -327,7 +315,7 @@ def _judge(
     failures = tuple(evidence for evidence in attached if failing(evidence))
     if failures:
         return dataclasses.replace(finding, verdict=VerdictKind.CONFIRMED, severity=Severity.ERROR, evidence=failures)
-    reached_by: list[ModelReport] = []
+    reached_by: list[records.ModelReport] = []
     if results:
         first, last = _statement_of(finding, statement_lines)
         reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
@@ -353,11 +341,11 @@ def only_reached(
     )
 
 
-def _all_right(models: Sequence[ModelReport], finding: Finding) -> bool:
+def _all_right(models: Sequence[records.ModelReport], finding: Finding) -> bool:
     """Whether all that ran is `ok`, and what the rule speaks of ran, for one model of a script or another."""
     ran = [{n: r.outcome for n, r in model.exporters.items() if r.outcome is not Outcome.SKIPPED} for model in models]
     names = {name for model in models for name in model.exporters}
-    affected = [e for e in EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(names)
+    affected = [e for e in records.EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(names)
     return (
         all(ran)
         and all(any(e in one for one in ran) for e in affected)
@@ -366,7 +354,7 @@ def _all_right(models: Sequence[ModelReport], finding: Finding) -> bool:
 
 
 def _reached(result: ProbeResult, path: str, first: int, last: int) -> bool:
-    if result.report.status is not ModelStatus.PROBED:
+    if result.report.status is not records.ModelStatus.PROBED:
         return False
     wanted = _normal(path)
     return any(

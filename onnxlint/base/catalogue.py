@@ -26,6 +26,10 @@ class CatalogueError(ValueError):
     """A contract is missing or malformed; the message starts with its file and line."""
 
 
+def _section(heading: str, doc: str) -> property:
+    return property(lambda contract: contract.sections[heading], doc=doc)
+
+
 @dataclass(frozen=True)
 class Contract:
     """One rule's contract. `effects` maps an exporter to what becomes of it there; the prose is parsed when asked for.
@@ -63,25 +67,16 @@ class Contract:
         """The body of every `##` section by its heading, and the title under the empty heading."""
         return MappingProxyType({heading: body for heading, _, body in _split(self.text)})
 
-    @property
-    def title(self) -> str:
-        """The `# Title` of the contract."""
-        return self.sections[""]
+    title = _section("", "The `# Title` of the contract.")
+    what = _section("What it does", "Markdown: what it does.")
+    why = _section("Why is this bad?", "Markdown: why this is bad.")
+    advice = _section("Fix", "Markdown: what to write instead.")
+    confirm = _section("How it is confirmed", "Markdown: how the dynamic pass confirms it, with example and witness.")
 
     @property
     def uri(self) -> str:
         """Where the contract can be opened."""
         return Path(self.path).resolve().as_uri()
-
-    @property
-    def what(self) -> str:
-        """Markdown: what it does."""
-        return self.sections["What it does"]
-
-    @property
-    def why(self) -> str:
-        """Markdown: why this is bad."""
-        return self.sections["Why is this bad?"]
 
     @property
     def bad(self) -> str:
@@ -92,16 +87,6 @@ class Contract:
     def good(self) -> str:
         """Python code that does the same and that the rule accepts; empty as for `bad`."""
         return _code(self.sections.get("Good", ""))
-
-    @property
-    def advice(self) -> str:
-        """Markdown: what to write instead."""
-        return self.sections["Fix"]
-
-    @property
-    def confirm(self) -> str:
-        """Markdown: how the dynamic pass confirms it, with the example and the witness."""
-        return self.sections["How it is confirmed"]
 
 
 @cache
