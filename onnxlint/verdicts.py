@@ -303,7 +303,7 @@ class _Own:
         )
 
 
-def _calls(evidence: Evidence) -> tuple[records.Step, ...]:
+def _calls(evidence: Evidence) -> tuple[Step, ...]:
     """How the user's line leads into the library, outermost call first."""
     frames = reversed(evidence.frames[:_CALLS_TOLD])
     return tuple(Step(f.path, f.line, f"in `{f.function}`" if f.function else "called from here") for f in frames)

@@ -16,11 +16,12 @@ from onnxlint.base.probe_records import ProbeResult
 from onnxlint.base.records import Diagnostic, Finding, ModelReport, Report, Severity
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
+from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.rules.engine.fix_cache import with_kept_fixes
 from onnxlint.run import dynamic_pass
-from onnxlint.run.probing import Probing, Watcher, open_pool, recalled
+from onnxlint.run.probing import Probing, Watcher, recalled
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, without_collector
 from onnxlint.source.discover import Discovery, discover
@@ -54,7 +55,8 @@ def run_check(
     mode = dynamic_pass.mode_of(settings, recall, missing)
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     live = captured.servers if captured is not None else {}
-    opened = ProbePool(live=live) if captured is not None or mode is dynamic_pass.Mode.RECALL else open_pool(settings)
+    here = captured is not None or mode is dynamic_pass.Mode.RECALL or settings.scheduler is None
+    opened = ProbePool(live=live) if here else Cluster(settings.scheduler or "")
     with without_collector(), opened as pool:
         lasting = store if captured is None else Store(None)  # what live models hang on nobody can look up
         probing = Probing(pool, settings, lasting, progress)

@@ -33,11 +33,6 @@ class Watcher(Protocol):
         """What the exporters made of a model is known."""
 
 
-def open_pool(settings: Settings) -> ProbePool | Cluster:
-    """Return what runs the probes: processes of this machine, or a Dask cluster."""
-    return ProbePool() if settings.scheduler is None else Cluster(settings.scheduler)
-
-
 def recalled(
     store: Store, settings: Settings, probes: Sequence[Probe], overlay: Mapping[Path, bytes]
 ) -> list[ProbeResult]:
