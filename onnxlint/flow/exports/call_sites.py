@@ -4,8 +4,6 @@ The dataflow knows what a value is; here is read how the source spells it: wrapp
 follows the call. A name stands for its last assignment above; where that cannot be told, nothing is said.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Calls of torch.onnx.export: what is exported, in which mode, with which axes."""
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_left
 

@@ -1,7 +1,5 @@
 """What an export call feeds to the model, and what its function says around the call."""
 
-from __future__ import annotations
-
 import ast
 import re
 from typing import Any

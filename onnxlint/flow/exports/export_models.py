@@ -1,7 +1,5 @@
 """An exported model as something to probe: built as the script builds it, fed what the call feeds it."""
 
-from __future__ import annotations
-
 import ast
 import math
 from typing import Any

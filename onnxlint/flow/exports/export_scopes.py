@@ -1,7 +1,5 @@
 """What a function (or a module) with export calls binds, casts and holds, by name and by call: gone through once."""
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,5 @@
 """What the exported forward gives back: inputs handed through, and values that are no tensors."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Hashable
 

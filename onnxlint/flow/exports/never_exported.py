@@ -1,7 +1,5 @@
 """What of a project is never exported: losses, training wrappers, transforms of images, runners of exports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Whether a model differs in training mode, and where the mode is left out of a call."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Sequence

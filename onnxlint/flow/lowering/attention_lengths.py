@@ -5,8 +5,6 @@ what that gives, so the TorchScript exporter writes the example's length into th
 their own, with `kdim` or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Operators on tensors that an exporter has no form of, or gives another meaning: by kind, layout and arguments."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Indices that an exporter lowers wrong: several tensors with a position below zero, a mask beside another index."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from functools import lru_cache

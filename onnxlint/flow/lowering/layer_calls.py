@@ -1,7 +1,5 @@
 """What calling a module of torch.nn returns: sizes through convolutions, pooling, recurrent layers and containers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Dynamic sizes where an operator, or Python, wants a number: what the arguments of a call tell."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

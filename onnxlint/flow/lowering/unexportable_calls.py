@@ -1,7 +1,5 @@
 """Calls that no graph can hold, or that a graph holds wrongly: what a function's name and arguments tell."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

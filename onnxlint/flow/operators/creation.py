@@ -1,7 +1,5 @@
 """Transfer functions of operators that make tensors, and of those that ask a tensor for its size."""
 
-from __future__ import annotations
-
 import math
 
 from onnxlint.flow.operators import tensor_literals

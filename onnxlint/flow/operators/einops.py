@@ -1,7 +1,5 @@
 """What the functions of einops return: sizes through their patterns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Transfer functions of operators that keep the shape, broadcast their operands, or reduce over axes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from onnxlint.flow.operators import unflattened_sizes

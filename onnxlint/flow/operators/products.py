@@ -1,7 +1,5 @@
 """Transfer functions of products: matrices, einsum, convolution, attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from onnxlint.flow.operators import unflattened_sizes

@@ -1,7 +1,5 @@
 """The register of transfer functions, filled: what torch returns, by the name of the operator."""
 
-from __future__ import annotations
-
 from onnxlint.flow.operators import creation, pointwise, products, reshaping, selection, spatial
 from onnxlint.flow.operators.transfer import HANDLERS
 

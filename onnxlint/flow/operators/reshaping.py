@@ -1,7 +1,5 @@
 """Transfer functions of operators that view, move, join and split axes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from onnxlint.flow.operators import unflattened_sizes

@@ -1,7 +1,5 @@
 """Transfer functions of operators that select by index or by data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from onnxlint.flow.operators.transfer import Call, handles, like

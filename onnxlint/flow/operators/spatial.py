@@ -1,7 +1,5 @@
 """Transfer functions of operators on spatial axes: convolution, pooling, resizing, padding, folding."""
 
-from __future__ import annotations
-
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, like
 from onnxlint.flow.values import shapes

@@ -1,7 +1,5 @@
 """Tensors made of Python values, `torch.tensor(...)` and its like: what such a call freezes, and the shape it gives."""
 
-from __future__ import annotations
-
 from onnxlint.flow.operators.transfer import Call, kind_of
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Observing

@@ -1,7 +1,5 @@
 """The frame of the transfer functions: a call of an operator, their register, what the operator table alone tells."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

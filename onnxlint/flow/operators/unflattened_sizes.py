@@ -4,8 +4,6 @@ Measured: what keeps a shape, moves it, cuts it, reduces over it, or multiplies 
 padding, and arithmetic with a tensor whose sizes are symbols, give symbols again.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the parts of a frame share: the place in the source, and what runs in a `try`."""
 
-from __future__ import annotations
-
 import ast
 
 from onnxlint.flow.state.protocols import Running

@@ -1,7 +1,5 @@
 """Arithmetic and comparisons of abstract values: of tensors, sizes, data, numbers and sequences."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator

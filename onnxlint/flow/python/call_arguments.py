@@ -1,7 +1,5 @@
 """What a call gives, by the names of the function's parameters."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Conditions: what a test reads, which arm each exporter takes, and what an arm knows of the names tested."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What a parameter of an entry point is taken for, by annotation, default and name, when no call tells."""
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

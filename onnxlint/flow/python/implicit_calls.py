@@ -1,7 +1,5 @@
 """What Python calls without a call in the source: operators and contexts of objects, `__getattr__`, decorators."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Sequence

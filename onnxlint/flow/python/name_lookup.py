@@ -1,7 +1,5 @@
 """What a name means at the level of a module, and a dotted name across modules."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import re

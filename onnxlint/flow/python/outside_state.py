@@ -1,7 +1,5 @@
 """State that forward leaves outside of its buffers: in globals, on classes, in plain lists and dicts."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -4,8 +4,6 @@
 an exporter makes of a call for reasons that no table of operators shows, with source and versions of each entry.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -107,7 +105,7 @@ class OpTable:
 
     @staticmethod
     @cache
-    def load(torch: str = "") -> OpTable:
+    def load(torch: str = "") -> "OpTable":
         """Read the table of a version in `shipped()`, by default the newest, once per process."""
         newest = shipped()[-1]
         data = _read(f"ops-{newest}.json")

@@ -1,7 +1,5 @@
 """Which operator table a run takes: that of the torch asked for, else pinned, else installed, else the newest."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -201,7 +201,7 @@ class Array(_Plain):
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-Extent: TypeAlias = "Dim | Const | Config | Data"
+Extent: TypeAlias = Dim | Const | Config | Data
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -509,9 +509,9 @@ class Truth(_Plain):
         return Truth(yes, (self.undecided | other.undecided) - yes, self.trace or other.trace)
 
 
+_Object: TypeAlias = Tensor | Tuple | Seq | Dict | Instance | Layer | Function | Lambda | ClassRef | PyModule | External
 Value: TypeAlias = (
-    "Unknown | Const | Config | Dim | Shape | Data | Array | Tensor | Tuple | Seq | Dict | Instance | Layer"
-    " | Function | Lambda | ClassRef | PyModule | External | Method | Partial | Super | Truth | Scripted"
+    _Object | Unknown | Const | Config | Dim | Shape | Data | Array | Method | Partial | Super | Truth | Scripted
 )
 
 

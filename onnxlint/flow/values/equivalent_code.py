@@ -1,7 +1,5 @@
 """Code whose size matters to nobody: arms that compute the same, loops with a turn for each module of the model."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence

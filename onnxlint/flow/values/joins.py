@@ -3,8 +3,6 @@
 The order is a priority between kinds (a value that may be a tensor is a tensor) and, within a kind, field by field.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Exact places of the nodes of a file: a function's tree has the columns of its file, and lines of its own."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from functools import lru_cache

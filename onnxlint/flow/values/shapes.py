@@ -1,7 +1,5 @@
 """Sizes through shape operators: which dims of a result depend on which dynamic axes, as far as that can be told."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Sizes that the code around them settles: forms of one input, an axis that a function stacks, a single element."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 
