@@ -1,11 +1,12 @@
 """What calling a module of torch.nn returns: sizes through convolutions, pooling, recurrent layers and containers."""
 
 import ast
-from collections.abc import Callable
 from dataclasses import replace
 
 from onnxlint.flow.lowering import attention_lengths, exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import spatial, unflattened_sizes
+from onnxlint.flow.operators.register import HANDLERS
+from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -186,13 +187,13 @@ def _check_states(engine: Engine, args: list[dom.Value], axis: int, rank: int, b
 def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
-    dims_of = _DIMS.get(short)
-    if dims_of is not None:
-        return replace(x, dims=dims_of(layer, x))
+    if short in _DIMS:
+        (op, names), more = _DIMS[short], {"start_dim": dom.Const(1)} if short == "Flatten" else {}
+        return _by_operator(engine, layer, op, names, x, node, **more)
     if short.startswith(("Conv", "LazyConv")):
         return _convolution(engine, layer, short, x, node)
     if "Pool" in short:
-        return _pooling(layer, short, x)
+        return _pooling(engine, layer, short, x, node)
     if short.endswith(("Pad1d", "Pad2d", "Pad3d")):
         return _padding(layer, short, x)
     if short == "Embedding":
@@ -208,40 +209,25 @@ def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: as
     return x
 
 
-def _flattened(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
-    start = dom.as_int(layer.arg(0, "start_dim") or dom.Const(1))
-    end = dom.as_int(layer.arg(1, "end_dim") or dom.Const(-1))
-    if not x.dims or start is None or end is None:
-        return None
-    first, last = start % len(x.dims), end % len(x.dims)
-    return (*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :])
-
-
-def _resized(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
-    if x.dims is None or len(x.dims) < 3:
-        return x.dims
-    return (*x.dims[:2], *spatial.resize(x.dims[2:], layer.arg(0, "size"), layer.arg(1, "scale_factor")))
-
-
-def _shuffled(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
-    factor = dom.as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
-    return spatial.shuffle(x.dims, factor, layer.name.endswith("PixelShuffle"))
-
-
-def _columns(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
-    names = ("kernel_size", "dilation", "padding", "stride")
-    return spatial.columns(x.dims, *(layer.arg(i, name) for i, name in enumerate(names)))
-
-
-# The dims that layers give which change nothing else.
-_DIMS: dict[str, Callable[[dom.Layer, dom.Tensor], shapes.Dims | None]] = {
-    "Flatten": _flattened,
-    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _resized),
-    **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), _shuffled),
-    "Unfold": _columns,
-    "Fold": lambda layer, x: spatial.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")),
-    "GLU": lambda layer, x: shapes.halved(x.dims, dom.as_int(layer.arg(0, "dim") or dom.Const(-1))),
+# The operators that give the dims of layers which change nothing else, and the parameters of the layers by position.
+_DIMS = {
+    "Flatten": ("flatten", "start_dim end_dim"),
+    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), ("interpolate", "size scale_factor")),
+    "PixelShuffle": ("pixel_shuffle", "upscale_factor"),
+    "PixelUnshuffle": ("pixel_unshuffle", "downscale_factor"),
+    "Unfold": ("unfold", "kernel_size dilation padding stride"),
+    "Fold": ("fold", "output_size kernel_size"),
+    "GLU": ("glu", "dim"),
 }
+
+
+def _by_operator(
+    engine: Engine, layer: dom.Layer, op: str, names: str, x: dom.Tensor, node: ast.AST, **more: dom.Value
+) -> dom.Tensor:
+    """The input with the dims that an operator gives for the arguments of a layer."""
+    given = {name: v for i, name in enumerate(names.split()) if (v := layer.arg(i, name)) is not None}
+    made = HANDLERS[op](Call(engine, op, layer.name, [x], {**more, **given}, node)) if op in HANDLERS else None
+    return replace(x, dims=made.dims if isinstance(made, dom.Tensor) else None)
 
 
 def _padding(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
@@ -252,44 +238,32 @@ def _padding(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
 
 
 def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
-    channels = shapes.from_value(layer.arg(1, "out_channels") or dom.CONFIG)
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
     mode = layer.arg(8, "padding_mode")
     if isinstance(mode, dom.Const) and mode.literal != "zeros":
         x = unflattened_sizes.padded(x, mode)  # it is padded by an operator of its own
-    if x.dims is None or len(x.dims) <= rank:  # fewer axes than it takes: what is known of the input is wrong
-        return replace(x, dims=None, kind="float")
-    if len(x.dims) == rank + 2:
+    if x.dims is not None and len(x.dims) == rank + 2:
         number = dom.as_int(layer.arg(0, "in_channels"))
         wanted = number if number is not None else "a fixed number of"
         engine.check_fixed_axis(x, 1, f"{short} takes {wanted} channels")
-    batch = x.dims[: len(x.dims) - rank - 1]
-    transposed = "Transpose" in short
-    kernel, stride, padding = (layer.arg(i, n) for i, n in ((2, "kernel_size"), (3, "stride"), (4, "padding")))
-    dilation = layer.arg(8 if transposed else 5, "dilation")
-    rows = shapes.windows(rank, kernel, stride, padding, dilation)
-    before = x.dims[-rank:]
-    more = layer.arg(5, "output_padding")
-    extent = spatial.expand(before, rows, more) if transposed else shapes.slid(before, rows)
-    return replace(x, dims=(*batch, channels, *extent), kind="float")
+    channels = shapes.from_value(layer.arg(1, "out_channels") or dom.CONFIG)
+    kernel = [dom.CONFIG if n is None else dom.Const(n) for n in shapes.each(layer.arg(2, "kernel_size"), rank, None)]
+    op, names = f"conv{rank}d", "_ _ _ stride padding dilation"
+    if "Transpose" in short:
+        op, names = f"conv_transpose{rank}d", "_ _ _ stride padding output_padding _ _ dilation"
+    weight = dom.Tensor((channels, channels, *kernel))
+    return replace(_by_operator(engine, layer, op, names, x, node, weight=weight), kind="float")
 
 
-def _pooling(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
+def _pooling(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     if x.dims is None or not short[-2].isdecimal():
         return x
-    rank = int(short[-2])
-    if len(x.dims) < rank + 1:
-        return replace(x, dims=None)
-    lead = x.dims[:-rank]
     if short.startswith("Adaptive"):
-        return replace(x, dims=(*lead, *spatial.resize(x.dims[-rank:], layer.arg(0, "output_size"), None)))
-    kernel, stride, padding = (layer.arg(i, n) for i, n in enumerate(("kernel_size", "stride", "padding")))
-    dilation, ceil = layer.arg(3, "dilation"), layer.arg(5, "ceil_mode")
+        return _by_operator(engine, layer, f"adaptive_avg_pool{short[-2:]}", "output_size", x, node)
     if short.startswith("Avg"):
-        dilation, ceil = None, layer.arg(3, "ceil_mode")
-    stride = kernel if stride is None or dom.is_none(stride) else stride
-    rows = shapes.windows(rank, kernel, stride, padding, dilation, ceil)
-    return replace(x, dims=(*lead, *shapes.slid(x.dims[-rank:], rows)))
+        return _by_operator(engine, layer, f"avg_pool{short[-2:]}", "kernel_size stride padding ceil_mode", x, node)
+    names = "kernel_size stride padding dilation _ ceil_mode"
+    return _by_operator(engine, layer, f"max_pool{short[-2:]}", names, x, node)
 
 
 def iterate(layer: dom.Layer) -> dom.Value:

@@ -136,7 +136,11 @@ def _diff(call: Call) -> Value:
 
 @handles("glu")
 def _glu(call: Call) -> Value:
-    return like(call, shapes.halved(call.tensor.dims, call.int_arg(1, "dim", default=-1)), None, call.tensor.kind)
+    dims, kind = call.tensor.dims, call.tensor.kind
+    at = shapes.normal(call.int_arg(1, "dim", default=-1), len(dims)) if dims is not None else None
+    if dims is None or at is None:
+        return like(call, None, None, kind)
+    return like(call, (*dims[:at], shapes.resized(dims[at], lambda n: n // 2), *dims[at + 1 :]), None, kind)
 
 
 @handles("view_as_real view_as_complex")

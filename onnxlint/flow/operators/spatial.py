@@ -2,21 +2,9 @@
 
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, like
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    Const,
-    Extent,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    is_none,
-    is_true,
-    size_of,
-)
+from onnxlint.flow.values.domain import CONFIG, Const, Extent, Shape, Tensor, Tuple, Value, as_int, is_none
 
 
 @handles("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
@@ -36,18 +24,14 @@ def _convolution(call: Call) -> Value:
             channels = shapes.fold((weight.dims[1], shapes.from_value(groups) if groups is not None else Const(1)))
     dilation = call.arg(7 if transposed else 5, "dilation")
     rows = shapes.windows(rank, kernel, call.arg(3, "stride"), call.arg(4, "padding"), dilation)
-    before = t.dims[-rank:]
-    spatial = expand(before, rows, call.arg(5, "output_padding")) if transposed else shapes.slid(before, rows)
+    spatial = shapes.slid(t.dims[-rank:], rows)
+    if transposed:
+        added = shapes.each(call.arg(5, "output_padding"), rank, 0)
+        spatial = tuple(
+            shapes.resized(d, lambda n, w=w, m=m: w.transposed(n, m))  # type: ignore[misc]
+            for d, w, m in zip(t.dims[-rank:], rows, added, strict=True)
+        )
     return like(call, (*t.dims[: -rank - 1], channels, *spatial), None, "float")
-
-
-def expand(dims: shapes.Dims, rows: list[shapes.Window], more: Value | None) -> shapes.Dims:
-    """Spatial sizes after a transposed convolution."""
-    added = shapes.each(more, len(rows), 0)
-    return tuple(
-        shapes.resized(d, lambda n, w=w, m=m: w.transposed(n, m))  # type: ignore[misc]
-        for d, w, m in zip(dims, rows, added, strict=True)
-    )
 
 
 @handles("max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d")
@@ -66,7 +50,7 @@ def _pooling(call: Call) -> Value:
     rows = shapes.windows(rank, kernel, stride, padding, dilation, ceil)
     spatial = shapes.slid(t.dims[-rank:], rows)
     result = like(call, (*t.dims[:-rank], *spatial), None, t.kind)
-    both = call.op.startswith("max") and is_true(call.arg(6, "return_indices"))
+    both = call.op.startswith("max") and dom.is_true(call.arg(6, "return_indices"))
     return Tuple((result, result)) if both else result
 
 
@@ -87,13 +71,12 @@ def _resize(call: Call) -> Value:
         axes = grid.dims if isinstance(grid, Tensor) and grid.dims is not None else ()
         spatial = axes[1:-1] if len(axes) == rank + 2 else (CONFIG,) * rank
     else:
-        spatial = resize(
-            before, call.arg(1, "size", "output_size"), call.arg(2, "scale_factor") if "pool" not in call.op else None
-        )
+        scale = call.arg(2, "scale_factor") if "pool" not in call.op else None
+        spatial = _resized(before, call.arg(1, "size", "output_size"), scale)
     return like(call, (*t.dims[:-rank], *spatial), None, t.kind)
 
 
-def resize(before: shapes.Dims, size: Value | None, scale: Value | None) -> shapes.Dims:
+def _resized(before: shapes.Dims, size: Value | None, scale: Value | None) -> shapes.Dims:
     """Spatial sizes after a resize to a size, or by a factor."""
     rank = len(before)
     if isinstance(size, Shape):
@@ -101,7 +84,7 @@ def resize(before: shapes.Dims, size: Value | None, scale: Value | None) -> shap
         return dims if dims is not None and len(dims) == rank else before
     if isinstance(size, Tuple) and len(size.items) == rank:
         return tuple(d if is_none(v) else shapes.from_value(v) for v, d in zip(size.items, before, strict=True))
-    if size is not None and not is_none(size) and not isinstance(size, (Tuple, Seq)):
+    if size is not None and not is_none(size) and not isinstance(size, (Tuple, dom.Seq)):
         return (shapes.from_value(size),) * rank
     factors = scale.items if isinstance(scale, Tuple) and len(scale.items) == rank else (scale,) * rank
 
@@ -117,20 +100,17 @@ def resize(before: shapes.Dims, size: Value | None, scale: Value | None) -> shap
 @handles("pixel_shuffle pixel_unshuffle")
 def _shuffle(call: Call) -> Value:
     factor = call.int_arg(1, "upscale_factor", "downscale_factor")
-    return like(call, shuffle(call.tensor.dims, factor, call.op == "pixel_shuffle"), call.tensor.lead, call.tensor.kind)
-
-
-def shuffle(dims: shapes.Dims | None, factor: int | None, up: bool) -> shapes.Dims | None:
-    """Dims after channels moved into space (`up`) or back."""
+    dims, up = call.tensor.dims, call.op == "pixel_shuffle"
     if dims is None or len(dims) < 3:
-        return None
+        return like(call, None, call.tensor.lead, call.tensor.kind)
 
     def scaled(d: Extent, grows: bool, power: int) -> Extent:
         if grows:
             return shapes.resized(d, lambda n: n * factor**power if factor is not None else None)
         return shapes.resized(d, lambda n: n // factor**power if factor else None)
 
-    return (*dims[:-3], scaled(dims[-3], not up, 2), *(scaled(d, up, 1) for d in dims[-2:]))
+    after = (*dims[:-3], scaled(dims[-3], not up, 2), *(scaled(d, up, 1) for d in dims[-2:]))
+    return like(call, after, None, call.tensor.kind)
 
 
 @handles("pad")
@@ -155,7 +135,7 @@ def pad(dims: shapes.Dims | None, amounts: Value | None) -> shapes.Dims | None:
 def _sum(a: Extent, b: Extent) -> Extent:
     if as_int(b) == 0:
         return a
-    x, y = size_of(a), size_of(b)
+    x, y = dom.size_of(a), dom.size_of(b)
     return shapes.combine(a, b, x + y if x is not None and y is not None else None)
 
 
@@ -170,32 +150,27 @@ def _unfold(call: Call) -> Value:
         count = shapes.slide(t.dims[at], shapes.Window(kernel, step))
         size: Extent = Const(kernel) if kernel is not None else CONFIG
         return like(call, (*t.dims[:at], count, *t.dims[at + 1 :], size), None, t.kind)
-    names = ("kernel_size", "dilation", "padding", "stride")
-    return like(call, columns(t.dims, *(call.arg(i, name) for i, name in enumerate(names, 1))), t.lead, t.kind)
-
-
-def columns(
-    dims: shapes.Dims | None, kernel: Value | None, dilation: Value | None, padding: Value | None, stride: Value | None
-) -> shapes.Dims | None:
-    """Dims after `F.unfold`: sliding blocks as columns."""
-    if dims is None or len(dims) != 4:
-        return None
-    rows = shapes.windows(2, kernel, stride, padding, dilation)
+    if t.dims is None or len(t.dims) != 4:
+        return like(call, None, t.lead, t.kind)
+    kernels, dilation, padding, stride = (
+        call.arg(i, name) for i, name in enumerate(("kernel_size", "dilation", "padding", "stride"), 1)
+    )
+    rows = shapes.windows(2, kernels, stride, padding, dilation)
     area = [Const(w.kernel) if w.kernel is not None else CONFIG for w in rows]
-    return (dims[0], shapes.fold((dims[1], *area)), shapes.fold(shapes.slid(dims[2:], rows)))
+    return like(
+        call, (t.dims[0], shapes.fold((t.dims[1], *area)), shapes.fold(shapes.slid(t.dims[2:], rows))), None, t.kind
+    )
 
 
 @handles("fold")
 def _fold(call: Call) -> Value:
-    t = call.tensor
-    return like(call, folded(t.dims, call.arg(1, "output_size"), call.arg(2, "kernel_size")), t.lead, t.kind)
-
-
-def folded(dims: shapes.Dims | None, output: Value | None, kernel: Value | None) -> shapes.Dims | None:
-    """Dims after `F.fold`: columns back to an image."""
-    if dims is None or len(dims) != 3:
-        return None
-    area = shapes.product([Const(k) if k is not None else CONFIG for k in shapes.each(kernel, 2, None)])
+    t, output = call.tensor, call.arg(1, "output_size")
+    if t.dims is None or len(t.dims) != 3:
+        return like(call, None, t.lead, t.kind)
+    area = shapes.product(
+        [Const(k) if k is not None else CONFIG for k in shapes.each(call.arg(2, "kernel_size"), 2, None)]
+    )
     sizes = output.items if isinstance(output, Tuple) and len(output.items) == 2 else (output, output)
     spatial = tuple(shapes.from_value(v or CONFIG) for v in sizes)
-    return (dims[0], shapes.resized(dims[1], lambda n: n // area if area else None), *spatial)
+    channels = shapes.resized(t.dims[1], lambda n: n // area if area else None)
+    return like(call, (t.dims[0], channels, *spatial), None, t.kind)

@@ -158,14 +158,6 @@ def unflatten(t: Tensor, axis: int | None, sizes: Sequence[Value] | None) -> Dim
     return (*t.dims[:at], *reshape(part, sizes), *t.dims[at + 1 :])
 
 
-def halved(dims: Dims | None, axis: int | None) -> Dims | None:
-    """Dims after a gated unit: one axis is half as long."""
-    at = normal(axis, len(dims)) if dims is not None else None
-    if dims is None or at is None:
-        return None
-    return (*dims[:at], resized(dims[at], lambda n: n // 2), *dims[at + 1 :])
-
-
 def product(dims: Sequence[Extent] | None) -> int | None:
     """The number of elements, if every size is a known number."""
     numbers = [as_int(d) for d in dims] if dims is not None else [None]
