@@ -314,6 +314,7 @@ class Dict(_Holder):
         return Dict(tuple(i for i in self.items if i[0] != key), self.rest, self.trace, self.merged)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Object:
     """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self.
 
@@ -321,20 +322,14 @@ class Object:
     `serial` counts the objects of a process: it orders them the same way in every run.
     """
 
-    __slots__ = ("attrs", "buffers", "cls", "mode", "serial", "settled")
-
-    def __init__(self, cls: ClassInfo) -> None:
-        self.cls = cls
-        self.serial = next(_SERIALS)
-        self.attrs: dict[str, Value] = {}
-        self.buffers: set[str] = set()
-        self.settled: set[str] = set()
+    cls: ClassInfo
+    serial: int = field(default_factory=itertools.count().__next__)
+    attrs: dict[str, Value] = field(default_factory=dict)
+    buffers: set[str] = field(default_factory=set)
+    settled: set[str] = field(default_factory=set)
 
     def __repr__(self) -> str:
         return f"<{self.cls.qualname} {self.serial}>"
-
-
-_SERIALS = itertools.count()
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -509,20 +504,21 @@ class Truth(_Plain):
         return Truth(yes, (self.undecided | other.undecided) - yes, self.trace or other.trace)
 
 
-_Object: TypeAlias = Tensor | Tuple | Seq | Dict | Instance | Layer | Function | Lambda | ClassRef | PyModule | External
+# Every kind of value; of two kinds that join, what comes later stands for both.
+_Lower: TypeAlias = (
+    Scripted | Unknown | Const | Truth | Config | External | PyModule | ClassRef | Super | Partial | Method
+)
 Value: TypeAlias = (
-    _Object | Unknown | Const | Config | Dim | Shape | Data | Array | Method | Partial | Super | Truth | Scripted
+    _Lower | Lambda | Function | Layer | Instance | Dict | Tuple | Seq | Shape | Dim | Array | Data | Tensor
 )
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """Variables of one activation, and the activation that encloses it."""
 
-    __slots__ = ("names", "outer")
-
-    def __init__(self, names: dict[str, Any], outer: Scope | None = None) -> None:
-        self.names = names
-        self.outer = outer
+    names: dict[str, Any]
+    outer: Scope | None = None
 
     def lookup(self, name: str) -> Any | None:
         """The value of a variable here or in an enclosing function."""

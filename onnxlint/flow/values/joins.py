@@ -8,21 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from onnxlint.flow.values import domain as dom
 
-_PRIORITY: dict[type, int] = {
-    kind: rank
-    for rank, kind in enumerate(
-        (
-            *(dom.Scripted, dom.Unknown, dom.Const, dom.Truth, dom.Config, dom.External, dom.PyModule, dom.ClassRef),
-            *(dom.Super, dom.Partial, dom.Method, dom.Lambda, dom.Function, dom.Layer, dom.Instance),
-            *(dom.Dict, dom.Tuple, dom.Seq, dom.Shape, dom.Dim, dom.Array, dom.Data, dom.Tensor),
-        )
-    )
-}
-
+_PRIORITY: dict[type, int] = {kind: rank for rank, kind in enumerate(get_args(dom.Value))}
 _MADE_OF_CODE = frozenset((dom.Instance, dom.ClassRef, dom.Function, dom.PyModule))
 _PASSED_OVER: ContextVar[dict[dom.Value, None] | None] = ContextVar("_PASSED_OVER", default=None)
 
@@ -95,7 +85,7 @@ def join_returns(values: Sequence[dom.Value]) -> dom.Value | None:
 
 
 def _choose(a: dom.Value, b: dom.Value) -> dom.Value:
-    """Of two values that do not join, the same one whatever the order: the one that comes first in the source."""
+    """Of two values that do not join, the one that comes first in the source."""
     first = min(a, b, key=_order)
     same = isinstance(a, dom.Instance) and isinstance(b, dom.Instance) and a.object.cls is b.object.cls
     if type(a) in _MADE_OF_CODE and not same:
@@ -121,10 +111,6 @@ def _order(v: dom.Value) -> tuple[str, int, str]:
     if isinstance(v, dom.Lambda):
         return getattr(v.frame, "symbol", ""), id(v.node), ""
     return "", 0, repr(v)
-
-
-def _join_settings(a: Any, b: Any) -> dom.Value:
-    return dom.Config(a.trace or b.trace)
 
 
 def _join_dim(a: dom.Dim, b: dom.Dim) -> dom.Value:
@@ -238,16 +224,12 @@ def _join_function(a: dom.Function, b: dom.Function) -> dom.Value:
     return dom.Function(a.unit, _join_optional(a.bound, b.bound), a.scope or b.scope, a.trace or b.trace)
 
 
-def _join_method(a: dom.Method, b: dom.Method) -> dom.Value:
-    if a.name != b.name:
+def _join_bound(a: Any, b: Any) -> dom.Value:
+    if _order(a) != _order(b):
         return _choose(a, b)
-    return dom.Method(join(a.receiver, b.receiver), a.name, a.trace or b.trace)
-
-
-def _join_super(a: dom.Super, b: dom.Super) -> dom.Value:
-    if a.info is not b.info:
-        return _choose(a, b)
-    return dom.Super(a.info, join(a.bound, b.bound), a.trace or b.trace)
+    inner = "receiver" if isinstance(a, dom.Method) else "bound"
+    joined: dom.Value = replace(a, trace=a.trace or b.trace, **{inner: join(getattr(a, inner), getattr(b, inner))})
+    return joined
 
 
 def _join_partial(a: dom.Partial, b: dom.Partial) -> dom.Value:
@@ -269,10 +251,9 @@ def _join_optional(a: dom.Value | None, b: dom.Value | None) -> dom.Value | None
 
 _JOIN: dict[type, Any] = {
     dom.Function: _join_function,
-    dom.Method: _join_method,
-    dom.Super: _join_super,
+    **dict.fromkeys((dom.Method, dom.Super), _join_bound),
     dom.Partial: _join_partial,
-    **dict.fromkeys((dom.Const, dom.Config), _join_settings),
+    **dict.fromkeys((dom.Const, dom.Config), lambda a, b: dom.Config(a.trace or b.trace)),
     dom.Dim: _join_dim,
     dom.Tensor: _join_tensor,
     dom.Shape: _join_shape,

@@ -10,27 +10,18 @@ from onnxlint.project.classes import FunctionUnit, ModuleInfo
 NOWHERE = ast.Name(id="", ctx=ast.Load())  # stands for the place of a call that no source makes
 
 
+@dataclass(slots=True, eq=False)
 class Body:
     """Nodes in a file; `function` is the one whose nodes they are, `first` the line that stands for nodes of none.
 
     `shift` makes lines of the file of the nodes' lines.
     """
 
-    __slots__ = ("_function", "first", "module", "name", "shift")
-
-    def __init__(
-        self,
-        module: ModuleInfo,
-        name: str,
-        first: int,
-        function: ast.FunctionDef | ast.AsyncFunctionDef | None = None,
-        shift: int = 0,
-    ) -> None:
-        self.module = module
-        self.name = name
-        self.first = first
-        self._function = function
-        self.shift = shift
+    module: ModuleInfo
+    name: str
+    first: int
+    _function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    shift: int = 0
 
     @property
     def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef:

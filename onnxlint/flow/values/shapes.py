@@ -4,20 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    MULTIPLE,
-    UNSURE,
-    Const,
-    Data,
-    Dim,
-    Extent,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    is_true,
-)
+from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import CONFIG, Const, Data, Dim, Extent, Tensor, Value, as_int
 from onnxlint.flow.values.joins import join_extents
 
 Dims = tuple[Extent, ...]
@@ -40,7 +28,7 @@ class Axes:
         if self.declared is not None:
             name = dict(self.declared).get(axis)
             return Dim(frozenset((name,))) if name is not None else CONFIG
-        return CONFIG if axis == -1 else Dim(frozenset(("batch" if axis == 0 else f"{UNSURE}{axis}",)))
+        return CONFIG if axis == -1 else Dim(frozenset(("batch" if axis == 0 else f"{dom.UNSURE}{axis}",)))
 
 
 def extent_of(t: Tensor, axis: int, axes: Axes) -> Extent:
@@ -142,7 +130,7 @@ def _missing(t: Tensor, sizes: Sequence[Value], named: frozenset[str]) -> Extent
         return t.ragged
     left = t.axes - named
     if t.dims is None and t.lead is None and t.source == "input" and not named:
-        left = frozenset((UNSURE,))
+        left = frozenset((dom.UNSURE,))
     if left:
         return Dim(left, plain=False, trace=t.trace)
     total, rest = product(t.dims), product([from_value(s) for s in sizes if as_int(s) != -1])
@@ -177,8 +165,8 @@ def times(a: Extent, b: Extent, number: int | None = None) -> Extent:
     """The product of two sizes; one that knows if it is a multiple of an axis."""
     whole = [d for d in (a, b) if isinstance(d, Dim)]
     size = combine(a, b, number)
-    multiple = isinstance(size, Dim) and len(whole) == 1 and (whole[0].plain or whole[0].form == MULTIPLE)
-    return replace(size, form=MULTIPLE) if multiple and isinstance(size, Dim) else size
+    multiple = isinstance(size, Dim) and len(whole) == 1 and (whole[0].plain or whole[0].form == dom.MULTIPLE)
+    return replace(size, form=dom.MULTIPLE) if multiple and isinstance(size, Dim) else size
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +237,14 @@ def windows(
     word = padding.literal if isinstance(padding, Const) else None
     paddings = [0] * rank if isinstance(word, str) else each(padding, rank, 0)
     rows = zip(kernels, each(stride, rank, 1), paddings, each(dilation, rank, 1), strict=True)
-    return [Window(k, s, p, d, is_true(ceil), word == "same") for k, s, p, d in rows]
+    return [Window(k, s, p, d, dom.is_true(ceil), word == "same") for k, s, p, d in rows]
 
 
 def each(v: Value | None, rank: int, default: int | None) -> list[int | None]:
     """An argument for each of `rank` axes."""
     if v is None:
         return [default] * rank
-    if isinstance(v, Tuple) and len(v.items) == rank:
+    if isinstance(v, dom.Tuple) and len(v.items) == rank:
         return [as_int(i) for i in v.items]
     return [as_int(v)] * rank
 
@@ -287,5 +275,5 @@ def ints(v: Value | None) -> tuple[int, ...] | None:
     number = as_int(v)
     if number is not None:
         return (number,)
-    numbers = [as_int(i) for i in v.items] if isinstance(v, Tuple) else [None]
+    numbers = [as_int(i) for i in v.items] if isinstance(v, dom.Tuple) else [None]
     return None if None in numbers else tuple(n for n in numbers if n is not None)
