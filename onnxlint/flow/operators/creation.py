@@ -2,8 +2,9 @@
 
 import math
 
-from onnxlint.flow.operators import tensor_literals
 from onnxlint.flow.operators.transfer import Call, handles, kind_of, like
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Observing
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 
@@ -18,9 +19,7 @@ def _creation(call: Call) -> dom.Value:
     else:
         sizes = call.sizes(0, "size")
     call.engine.use_all(call.args, call.op)
-    dims = tuple(shapes.from_value(s) for s in sizes) if sizes is not None else None
-    kind = kind_of(call.kwargs.get("dtype")) or ("float" if call.op != "full" else None)
-    return call.made(dims, kind)
+    return call.made(sizes, kind_of(call.kwargs.get("dtype")) or ("float" if call.op != "full" else None))
 
 
 @handles("new_zeros new_ones new_empty new_full")
@@ -29,7 +28,7 @@ def _new(call: Call) -> dom.Value:
     if call.op == "new_full":
         size = call.arg(1, "size")
         sizes = list(size.items) if isinstance(size, dom.Tuple) else None
-    return call.made(tuple(shapes.from_value(s) for s in sizes) if sizes is not None else None, call.tensor.kind)
+    return call.made(sizes, call.tensor.kind)
 
 
 @handles("zeros_like ones_like full_like empty_like rand_like randn_like randint_like")
@@ -41,13 +40,12 @@ def _creation_like(call: Call) -> dom.Value:
 @handles("randint")
 def _randint(call: Call) -> dom.Value:
     size = call.kwargs.get("size") or next((v for v in reversed(call.args) if isinstance(v, dom.Tuple)), None)
-    dims = tuple(shapes.from_value(s) for s in size.items) if isinstance(size, dom.Tuple) else None
-    return call.made(dims, "int")
+    return call.made(size.items if isinstance(size, dom.Tuple) else None, "int")
 
 
 @handles("randperm")
 def _randperm(call: Call) -> dom.Value:
-    return call.made((shapes.from_value(call.arg(0, "n") or dom.CONFIG),), "int")
+    return call.made((call.arg(0, "n") or dom.CONFIG,), "int")
 
 
 @handles("arange linspace logspace range")
@@ -55,7 +53,7 @@ def _arange(call: Call) -> dom.Value:
     call.engine.use_all(call.args, call.op)
     if call.op in ("linspace", "logspace"):
         steps = call.arg(2, "steps")
-        made = call.made((shapes.from_value(steps or dom.CONFIG),), "float")
+        made = call.made((steps or dom.CONFIG,), "float")
         made.trace = steps.trace if steps is not None else None
         return made
     bounds = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
@@ -91,9 +89,8 @@ def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:
 
 @handles("eye")
 def _eye(call: Call) -> dom.Value:
-    a = call.arg(0, "n")
-    b = call.arg(1, "m") or a
-    return call.made(tuple(shapes.from_value(v or dom.CONFIG) for v in (a, b)), "float")
+    rows = call.arg(0, "n") or dom.CONFIG
+    return call.made((rows, call.arg(1, "m") or rows), "float")
 
 
 @handles(
@@ -102,8 +99,79 @@ def _eye(call: Call) -> dom.Value:
     """
 )
 def _tensor(call: Call) -> dom.Value:
-    value = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
-    return tensor_literals.tensor(call.engine, call, value if value is not None else dom.UNKNOWN)
+    data = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
+    value = data if data is not None else dom.UNKNOWN
+    engine, kind = call.engine, kind_of(call.kwargs.get("dtype"))
+    _use(engine, call, value)
+    if isinstance(value, dom.Tensor):
+        if call.op in ("tensor", "new_tensor") and value.source == "input":
+            engine.emit(observations.TensorFromPython, call.node, value.trace, call=call.name, source="tensor")
+        if call.op in ("as_tensor", "asarray"):
+            return value
+        return dom.Tensor(value.dims, value.lead, "made", kind or value.kind, None, None, value.trace)
+    size = _size_in(value)
+    made = call.made(_dims_of(value), kind or _kind_of(value), "made" if size is None else "sizes")
+    made.trace = getattr(value, "trace", None) or (size.trace if size is not None else None)
+    return made
+
+
+def _kind_of(value: dom.Value) -> str | None:
+    """What torch makes of numbers without a dtype: the widest kind that is among them."""
+    kinds = {type(v.literal) if isinstance(v, dom.Const) else None for v in _leaves(value, counted=False)}
+    if kinds <= {bool, int, float} and kinds:
+        return "float" if float in kinds else "int" if int in kinds else "bool"
+    return None
+
+
+def _use(engine: Observing, call: Call, value: dom.Value) -> None:
+    """What a tensor constructor freezes: dims and data in its argument."""
+    items = _leaves(value)
+    if isinstance(value, dom.Shape):  # the whole of it: the batch is in it at the least
+        t = value.tensor
+        items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, engine.context.axes)]
+    for v in items:
+        site = v.site if isinstance(v, dom.Dim) else None
+        listed = site is not None and site.how.startswith(("range()", "list repetition", "numpy."))
+        if isinstance(v, dom.Dim) and (site is None or listed):
+            source = "length" if listed else "size" if v is value else "sizes"
+            engine.emit(observations.TensorFromPython, call.node, v.trace, call=call.name, source=source, sure=v.sure)
+        elif isinstance(v, dom.Tensor) and v is not value and v.source == "input":
+            engine.emit(observations.TensorFromPython, call.node, v.trace, call=call.name, source="tensor")
+        elif isinstance(v, (dom.Dim, dom.Data, dom.Array)):
+            engine.use(v, call.op)
+
+
+def _size_in(value: dom.Value) -> dom.Dim | None:
+    """A size that an input decides and that `given` holds, if there is one; the length of a list is none."""
+    if isinstance(value, dom.Shape):
+        value = dom.Tuple(value.tensor.dims or ())
+    if isinstance(value, dom.Tuple):
+        return next((size for v in value.items if (size := _size_in(v)) is not None), None)
+    if isinstance(value, dom.Seq):
+        return _size_in(value.item)
+    return value if isinstance(value, dom.Dim) and value.site is None else None
+
+
+def _dims_of(value: dom.Value) -> shapes.Dims | None:
+    if isinstance(value, (dom.Const, dom.Config, dom.Dim, dom.Data)):
+        return () if not isinstance(value, dom.Config) else None
+    if isinstance(value, dom.Tuple):
+        inner = _dims_of(value.items[0]) if value.items else ()
+        return (dom.Const(len(value.items)), *inner) if inner is not None else None
+    if isinstance(value, dom.Seq):
+        inner = _dims_of(value.item)
+        size = shapes.from_value(value.size or dom.CONFIG)
+        return (size, *inner) if inner is not None else None
+    return None
+
+
+def _leaves(v: dom.Value, counted: bool = True) -> list[dom.Value]:
+    """What a list holds, and what its length depends on if that is `counted`."""
+    if isinstance(v, dom.Tuple):
+        return [leaf for i in v.items for leaf in _leaves(i, counted)]
+    if isinstance(v, dom.Seq):
+        return [*([v.size] if v.size is not None and counted else []), *_leaves(v.item, counted)]
+    return [v]
 
 
 @handles("meshgrid")
@@ -126,15 +194,8 @@ def _combined(call: Call) -> dom.Value:
     if call.op == "cartesian_prod":
         size = shapes.fold([d for dims in shapes_ for d in dims])
         return like(call, (size, dom.Const(len(tensors))) if len(tensors) > 1 else (size,), None, tensors[0].kind)
-    sides: list[dom.Extent] = []
-    for axis in (0, 1):
-        column = [dims[axis] for dims in shapes_ if len(dims) == 2]
-        number = sum(n for n in map(dom.as_int, column) if n is not None)
-        total = column[0] if column else dom.CONFIG
-        for d in column[1:]:
-            total = shapes.combine(total, d, number if all(dom.as_int(c) is not None for c in column) else None)
-        sides.append(total)
-    return like(call, tuple(sides), None, tensors[0].kind)
+    matrices = [dims for dims in shapes_ if len(dims) == 2] or [(dom.CONFIG, dom.CONFIG)]
+    return like(call, tuple(map(shapes.total, zip(*matrices, strict=True))), None, tensors[0].kind)
 
 
 @handles("size")
@@ -152,7 +213,7 @@ def _dim(call: Call) -> dom.Value:
 def _numel(call: Call) -> dom.Value:
     t = call.tensor
     if t.ragged is not None:
-        return dom.Data(call.engine.site(call.node, ""), t.ragged.fixed, True, t.trace)
+        return call.ragged(t.ragged.fixed)
     return dom.Dim(t.axes, plain=False, trace=t.trace) if t.axes else dom.CONFIG
 
 
@@ -168,6 +229,6 @@ def _cond(call: Call) -> dom.Value:
 def _draw(call: Call) -> dom.Value:
     sizes = call.sizes(3, "size") if call.op == "normal" and ("size" in call.kwargs or len(call.args) > 2) else None
     if sizes is not None:
-        return call.made(tuple(shapes.from_value(s) for s in sizes), "float")
+        return call.made(sizes, "float")
     t = call.tensor
     return like(call, t.dims if call.op != "multinomial" else None, t.lead)

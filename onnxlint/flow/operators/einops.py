@@ -1,9 +1,11 @@
 """What the functions of einops return: sizes through their patterns."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from onnxlint.flow.operators.products import einsum
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
@@ -41,10 +43,8 @@ def _stacked(v: dom.Value) -> dom.Value:
     one = element(v)
     if not isinstance(one, dom.Tensor) or one.dims is None:
         return one
-    count: dom.Extent = (
-        dom.Const(len(v.items)) if isinstance(v, dom.Tuple) else shapes.from_value(v.size or dom.UNKNOWN)
-    )
-    return replace(one, dims=(count, *one.dims))
+    count = dom.Const(len(v.items)) if isinstance(v, dom.Tuple) else v.size or dom.UNKNOWN
+    return replace(one, dims=(shapes.from_value(count), *one.dims))
 
 
 def _einsum(pattern: str, tensors: Sequence[dom.Tensor]) -> dom.Tensor:
@@ -55,45 +55,26 @@ def _einsum(pattern: str, tensors: Sequence[dom.Tensor]) -> dom.Tensor:
 
     left, _, right = pattern.partition("->")
     text = ",".join(letters(term) for term in left.split(",")) + "->" + letters(right)
-    from onnxlint.flow.operators.products import einsum
-
     source = next((t for t in tensors if t.source == "input"), tensors[0])
     ranked = all(t.dims is not None for t in tensors)
     dims = einsum(text, tensors, shapes.Axes()) if ranked else None
     return dom.Tensor(dims, None, source.source, None, None, None, source.trace)
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """An axis of a pattern: one name, or several in brackets, which `==` tells apart."""
-
-    names: tuple[str, ...]
-    bracketed: bool = False
+_AXIS = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 
 
-def _axes(side: str) -> list[_Axis]:
-    axes: list[_Axis] = []
-    group: list[str] | None = None
-    for word in side.replace("(", " ( ").replace(")", " ) ").split():
-        if word == "(":
-            group = []
-        elif word == ")":
-            axes.append(_Axis(tuple(group or ()), True))
-            group = None
-        elif group is not None:
-            group.append(word)
-        else:
-            axes.append(_Axis((word,)))
-    return axes
+def _axes(side: str) -> list[str | tuple[str, ...]]:
+    """The axes of one side of a pattern: a name, or the names that stand in brackets."""
+    return [word or tuple(group.split()) for group, word in _AXIS.findall(side)]
 
 
 def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, dom.Value]) -> shapes.Dims | None:
     left, arrow, right = pattern.partition("->")
     before, after = _axes(left), _axes(right)
-    dots = next((i for i, axis in enumerate(before) if axis == _Axis(("...",))), None)
     rest: shapes.Dims = ()
-    if dots is not None:
-        count = len(dims) - len(before) + 1
+    if "..." in before:
+        dots, count = before.index("..."), len(dims) - len(before) + 1
         if count < 0:
             return None
         rest = dims[dots : dots + count]
@@ -105,13 +86,11 @@ def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, dom.Value]) -> s
         _take_apart(axis, size, sizes)
     result: list[dom.Extent] = []
     for axis in after:
-        if axis == _Axis(("...",)):
+        if axis == "...":
             result.extend(rest)
             continue
-        inner: list[dom.Extent] = []
-        for name in axis.names:
-            inner.extend(rest if name == "..." else [_size(name, sizes)])
-        result.append(shapes.fold(inner))
+        names = (axis,) if isinstance(axis, str) else axis
+        result.append(shapes.fold([d for n in names for d in (rest if n == "..." else (_size(n, sizes),))]))
     return tuple(result)
 
 
@@ -121,10 +100,10 @@ def _size(name: str, sizes: Mapping[str, dom.Extent]) -> dom.Extent:
     return sizes.get(name, dom.CONFIG)
 
 
-def _take_apart(axis: _Axis, size: dom.Extent, sizes: dict[str, dom.Extent]) -> None:
+def _take_apart(axis: str | tuple[str, ...], size: dom.Extent, sizes: dict[str, dom.Extent]) -> None:
     """The sizes of the names in one axis of the left side; at most one of them may be open."""
-    names = [n for n in axis.names if n != "..."]
-    if len(axis.names) == 1 and names:
+    names = [n for n in ((axis,) if isinstance(axis, str) else axis) if n != "..."]
+    if len(names) == 1 and (isinstance(axis, str) or len(axis) == 1):
         sizes[names[0]] = size
         return
     open_names = [n for n in names if n not in sizes and not n.isdigit()]

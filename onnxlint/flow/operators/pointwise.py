@@ -155,9 +155,8 @@ def _complex_view(call: Call) -> Value:
 @handles("searchsorted")
 def _searchsorted(call: Call) -> Value:
     values = call.arg(1, "input")
-    return (
-        like(call, values.dims, values.lead, "index") if isinstance(values, Tensor) else like(call, (), None, "index")
-    )
+    values = values if isinstance(values, Tensor) else Tensor(())
+    return like(call, values.dims, values.lead, "index")
 
 
 @handles("std_mean var_mean")

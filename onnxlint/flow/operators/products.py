@@ -22,57 +22,35 @@ def _matmul(call: Call) -> Value:
     return unflattened_sizes.combined(made, (a, b)) if call.op in unflattened_sizes.FUNCTIONS else made
 
 
-@handles("outer ger kron")
+@handles("outer ger kron tensordot")
 def _outer(call: Call) -> Value:
     a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
-    if a is None or b is None:
+    count = call.int_arg(2, "dims", default=2) if call.op == "tensordot" else 0
+    if a is None or b is None or count is None or count > min(len(a), len(b)):
         return like(call, None)
     if call.op != "kron":
-        return like(call, (*a, *b))
+        return like(call, (*a[: len(a) - count], *b[count:]))
     rank = max(len(a), len(b))
     ones = (Const(1),) * rank
     rows = zip((*ones[len(a) :], *a), (*ones[len(b) :], *b), strict=True)
     return like(call, tuple(shapes.fold(pair) for pair in rows))
 
 
-@handles("tensordot")
-def _tensordot(call: Call) -> Value:
-    a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
-    count = call.int_arg(2, "dims", default=2)
-    if a is None or b is None or count is None or count > min(len(a), len(b)):
-        return like(call, None)
-    return like(call, (*a[: len(a) - count], *b[count:]))
+@handles("linear embedding")
+def _weighted(call: Call) -> Value:
+    t, weight = call.tensor, call.arg(1, "weight")
+    sizes = weight.dims if isinstance(weight, Tensor) and weight.dims else (CONFIG,)
+    if call.op == "linear":
+        return like(call, (*t.dims[:-1], sizes[0]) if t.dims else None, t.lead)
+    return like(call, (*t.dims, sizes[-1]) if t.dims is not None else None, t.lead, "float")
 
 
-@handles("linear")
-def _linear(call: Call) -> Value:
-    t = call.tensor
-    weight = call.arg(1, "weight")
-    last = weight.dims[0] if isinstance(weight, Tensor) and weight.dims else CONFIG
-    return like(call, (*t.dims[:-1], last) if t.dims else None, t.lead)
-
-
-@handles("embedding")
-def _embedding(call: Call) -> Value:
-    t = call.tensor
-    weight = call.arg(1, "weight")
-    width = weight.dims[-1] if isinstance(weight, Tensor) and weight.dims else CONFIG
-    return like(call, (*t.dims, width) if t.dims is not None else None, t.lead, "float")
-
-
-@handles("cdist")
-def _cdist(call: Call) -> Value:
-    a, b = call.arg(0, "x1"), call.arg(1, "x2")
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dims and b.dims and len(a.dims) > 1 and len(b.dims) > 1:
-        return like(call, (*a.dims[:-1], b.dims[-2]))
-    return like(call, None, call.tensor.lead)
-
-
-@handles("scaled_dot_product_attention")
-def _attention(call: Call) -> Value:
-    q, v = call.arg(0, "query"), call.arg(2, "value")
-    if isinstance(q, Tensor) and isinstance(v, Tensor) and q.dims and v.dims:
-        return like(call, (*q.dims[:-1], v.dims[-1]))
+@handles("cdist scaled_dot_product_attention")
+def _pairs(call: Call) -> Value:
+    position, axis = (1, -2) if call.op == "cdist" else (2, -1)
+    a, b = call.arg(0, "x1", "query"), call.arg(position, "x2", "value")
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dims and b.dims and min(len(a.dims), len(b.dims)) >= -axis:
+        return like(call, (*a.dims[:-1], b.dims[axis]))
     return like(call, None, call.tensor.lead)
 
 

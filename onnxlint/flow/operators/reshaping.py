@@ -10,18 +10,13 @@ from onnxlint.flow.values import shapes
 
 @handles("view reshape")
 def _view(call: Call) -> dom.Value:
-    sizes = call.sizes(1, "shape", "size")
-    t = call.tensor
+    sizes, t = call.sizes(1, "shape", "size"), call.tensor
     if sizes is not None and len(sizes) == 1 and kind_of(sizes[0]) is not None:
         return like(call, t.dims, t.lead, kind_of(sizes[0]))  # view(dtype)
-    if sizes is None:
-        result = like(call, None, None, t.kind)
-    else:
+    if sizes is not None:
         call.engine.check_literal_sizes(call.op, call.node, t, sizes)
-        result = like(call, shapes.reshape(t, sizes), None, t.kind)
-    result.view = t.view or "view"
-    result.made_at = t.made_at
-    return result
+    dims = shapes.reshape(t, sizes) if sizes is not None else None
+    return replace(like(call, dims, None, t.kind), view=t.view or "view", made_at=t.made_at)
 
 
 @handles("view_as reshape_as expand_as")
@@ -38,16 +33,10 @@ def _expand(call: Call) -> dom.Value:
     if sizes is None:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, sizes)
-    dims: list[dom.Extent] = []
-    offset = len(sizes) - len(t.dims) if t.dims is not None else 0
-    for i, s in enumerate(sizes):
-        if dom.as_int(s) != -1:
-            dims.append(shapes.from_value(s))
-        elif t.dims is not None and i >= offset:
-            dims.append(t.dims[i - offset])
-        else:
-            dims.append(shapes.extent_of(t, i, call.engine.context.axes))
-    return like(call, tuple(dims), None, t.kind)
+    axes, offset = call.engine.context.axes, len(sizes) - len(t.dims) if t.dims is not None else 0
+    kept = (shapes.extent_of(t, i, axes) for i in range(-offset, len(sizes) - offset))
+    dims = tuple(d if dom.as_int(s) == -1 else shapes.from_value(s) for s, d in zip(sizes, kept, strict=True))
+    return like(call, dims, None, t.kind)
 
 
 @handles("repeat tile")
@@ -62,12 +51,9 @@ def _repeat(call: Call) -> dom.Value:
     if t.dims is None or len(times) < len(t.dims):
         lead = shapes.combine(t.lead, shapes.from_value(times[0])) if t.lead is not None and times else None
         return like(call, None, lead, t.kind)
-    offset = len(times) - len(t.dims)
-    dims: list[dom.Extent] = []
-    for i, n in enumerate(times):
-        old: dom.Extent = t.dims[i - offset] if i >= offset else dom.Const(1)
-        dims.append(shapes.fold((shapes.from_value(n), old)))
-    return like(call, tuple(dims), None, t.kind)
+    before = (*(dom.Const(1),) * (len(times) - len(t.dims)), *t.dims)
+    dims = tuple(shapes.fold((shapes.from_value(n), d)) for n, d in zip(times, before, strict=True))
+    return like(call, dims, None, t.kind)
 
 
 @handles("repeat_interleave")
@@ -95,11 +81,9 @@ def _repeat_interleave(call: Call) -> dom.Value:
 def _flatten(call: Call) -> dom.Value:
     t = call.tensor
     start, end = call.int_arg(1, "start_dim", default=0), call.int_arg(2, "end_dim", default=-1)
-    if t.dims is None or start is None or end is None:
-        return like(call, None, t.lead if start else None, t.kind)
-    first, last = shapes.normal(start, len(t.dims)), shapes.normal(end, len(t.dims))
-    if first is None or last is None:
-        return like(call, None, None, t.kind)
+    first, last = (shapes.normal(axis, len(t.dims or ())) for axis in (start, end))
+    if t.dims is None or first is None or last is None:
+        return like(call, None, t.lead if start and t.dims is None else None, t.kind)
     dims = (*t.dims[:first], shapes.fold(t.dims[first : last + 1]), *t.dims[last + 1 :])
     return like(call, dims, None, t.kind)
 
@@ -116,36 +100,29 @@ def _unflatten(call: Call) -> dom.Value:
 def _transpose(call: Call) -> dom.Value:
     t = call.tensor
     a, b = call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
-    result: dom.Tensor
-    if t.dims is None or a is None or b is None:
-        result = like(call, None, t.lead if a is not None and b is not None and 0 not in (a, b) else None, t.kind)
-    else:
-        dims = list(t.dims)
-        x, y = shapes.normal(a, len(dims)), shapes.normal(b, len(dims))
-        if x is not None and y is not None:
-            dims[x], dims[y] = dims[y], dims[x]
-        result = like(call, tuple(dims), None, t.kind)
-    result.view = t.view or "transpose"
-    return result
+    dims = list(t.dims) if t.dims is not None and a is not None and b is not None else None
+    x, y = (shapes.normal(axis, len(dims or ())) for axis in (a, b))
+    if dims is not None and x is not None and y is not None:
+        dims[x], dims[y] = dims[y], dims[x]
+    result = like(call, tuple(dims) if dims is not None else None, t.lead if a and b else None, t.kind)
+    return replace(result, view=t.view or "transpose")
 
 
-@handles("t")
-def _t(call: Call) -> dom.Value:
-    t = call.tensor
-    return like(call, tuple(reversed(t.dims)) if t.dims is not None else None, None, t.kind)
+@handles("t ravel")
+def _whole(call: Call) -> dom.Value:
+    dims = call.tensor.dims
+    after = dims if dims is None else dims[::-1] if call.op == "t" else (shapes.fold(dims),)
+    return like(call, after, None, call.tensor.kind)
 
 
 @handles("permute")
 def _permute(call: Call) -> dom.Value:
     t = call.tensor
-    order = [dom.as_int(v) for v in call.sizes(1, "dims") or []]
-    if None in order or not order:
-        return like(call, None, None, t.kind)
-    numbers = [n for n in order if n is not None]
+    numbers = shapes.ints(dom.Tuple(tuple(call.sizes(1, "dims") or ()))) or ()
     base = t.dims
     if base is None:
         base = tuple(shapes.extent_of(t, i, call.engine.context.axes) for i in range(len(numbers)))
-    if any(shapes.normal(n, len(base)) is None for n in numbers):
+    if not numbers or any(shapes.normal(n, len(base)) is None for n in numbers):
         return like(call, None, None, t.kind)
     return replace(like(call, tuple(base[n] for n in numbers), None, t.kind), view=t.view or "permute")
 
@@ -166,18 +143,11 @@ def _movedim(call: Call) -> dom.Value:
     return replace(like(call, dims, None, t.kind), view=t.view or "permute")
 
 
-@handles("ravel")
-def _ravel(call: Call) -> dom.Value:
-    t = call.tensor
-    return like(call, (shapes.fold(t.dims),) if t.dims is not None else None, None, t.kind)
-
-
 @handles("diagonal diag_embed diag")
 def _diagonal(call: Call) -> dom.Value:
     t = call.tensor
-    names = ("dim1", "dim2")
-    defaults = (-2, -1) if call.op == "diag_embed" else (0, 1)
-    one, two = (call.int_arg(2 + i, n, default=d) for i, (n, d) in enumerate(zip(names, defaults, strict=True)))
+    first = -2 if call.op == "diag_embed" else 0
+    one, two = (call.int_arg(2 + i, f"dim{1 + i}", default=first + i) for i in range(2))
     whole = call.int_arg(1, "offset", "diagonal", default=0) == 0
     if t.dims is None or one is None or two is None or not t.dims:
         return like(call, None, None, t.kind)
@@ -237,19 +207,11 @@ def _cat(call: Call) -> dom.Value:
         column = [t.dims[i] for t in tensors if t.dims is not None]
         if i != at:
             dims.append(next((d for d in column if isinstance(d, (dom.Dim, dom.Data))), column[0]))
-        elif isinstance(first, dom.Seq):
-            dims.append(shapes.combine(_sum(column), shapes.from_value(first.size or dom.CONFIG)))
         else:
-            dims.append(_sum(column))
+            total = shapes.total(column)
+            more = first.size or dom.CONFIG if isinstance(first, dom.Seq) else None
+            dims.append(shapes.combine(total, shapes.from_value(more)) if more is not None else total)
     return like(call, tuple(dims), None, tensors[0].kind)
-
-
-def _sum(sizes: list[dom.Extent]) -> dom.Extent:
-    total = sizes[0]
-    for d in sizes[1:]:
-        x, y = dom.as_int(total), dom.as_int(d)
-        total = shapes.combine(total, d, x + y if x is not None and y is not None else None)
-    return total
 
 
 @handles("stack")

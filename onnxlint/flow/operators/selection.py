@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from onnxlint.flow.operators.transfer import Call, handles, like
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import CONFIG, Const, Data, Extent, Seq, Tensor, Tuple, Value, as_int, is_true
+from onnxlint.flow.values.domain import CONFIG, Const, Extent, Seq, Tensor, Tuple, Value, as_int, is_true
 
 
 @handles("topk")
@@ -45,7 +45,7 @@ def _one_hot(call: Call) -> Value:
 @handles("nonzero argwhere")
 def _nonzero(call: Call) -> Value:
     t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
+    ragged = call.ragged(t.fixed)
     rank: Extent = Const(len(t.dims)) if t.dims is not None else CONFIG
     if is_true(call.arg(1, "as_tuple")):
         one = like(call, (ragged,), None, "index")
@@ -60,15 +60,13 @@ def _where_one(call: Call) -> Value:
 
 @handles("masked_select")
 def _masked_select(call: Call) -> Value:
-    t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), all(part.fixed for part in call.tensors()), True, t.trace)
-    return like(call, (ragged,), None, t.kind)
+    return like(call, (call.ragged(all(t.fixed for t in call.tensors())),), None, call.tensor.kind)
 
 
 @handles("unique unique_consecutive")
 def _unique(call: Call) -> Value:
     t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
+    ragged = call.ragged(t.fixed)
     values = like(call, (ragged,), None, t.kind)
     results: list[Value] = [values]
     for position, name in ((2, "return_inverse"), (3, "return_counts")):
@@ -79,5 +77,4 @@ def _unique(call: Call) -> Value:
 
 @handles("bincount")
 def _bincount(call: Call) -> Value:
-    ragged = Data(call.engine.site(call.node, ""), call.tensor.fixed, True, call.tensor.trace)
-    return like(call, (ragged,), None, "index")
+    return like(call, (call.ragged(call.tensor.fixed),), None, "index")

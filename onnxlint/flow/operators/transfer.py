@@ -63,14 +63,14 @@ class Call:
                 return None
         return list(rest)
 
-    def made(self, dims: Sequence[dom.Extent] | None, kind: str | None = None, source: str = "made") -> dom.Tensor:
+    def made(self, sizes: Sequence[dom.Value] | None, kind: str | None = None, source: str = "made") -> dom.Tensor:
         """A fresh tensor made here."""
-        sizes = tuple(dims) if dims is not None else None
-        return dom.Tensor(sizes, None, source, kind, None, self.engine.place(self.node))
+        dims = tuple(map(shapes.from_value, sizes)) if sizes is not None else None
+        return dom.Tensor(dims, None, source, kind, None, self.engine.place(self.node))
 
-    def source(self) -> str:
-        """What the result depends on: the inputs if any argument does."""
-        return dom.common_source(self.tensors())
+    def ragged(self, fixed: bool) -> dom.Data:
+        """A size that the values of a tensor decide here."""
+        return dom.Data(self.engine.site(self.node, ""), fixed, True, self.tensor.trace)
 
 
 Handler = Callable[[Call], dom.Value]
@@ -91,7 +91,7 @@ def like(call: Call, dims: shapes.Dims | None, lead: dom.Extent | None = None, k
     """A result that depends on what the arguments depend on."""
     tensors = call.tensors()
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
-    source = call.source()
+    source = dom.common_source(tensors)
     # What is not known may well depend on the inputs.
     hidden = source == "weight" and (dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
     return dom.Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)

@@ -133,8 +133,8 @@ def _missing(t: Tensor, sizes: Sequence[Value], named: frozenset[str]) -> Extent
         left = frozenset((dom.UNSURE,))
     if left:
         return Dim(left, plain=False, trace=t.trace)
-    total, rest = product(t.dims), product([from_value(s) for s in sizes if as_int(s) != -1])
-    return Const(total // rest) if total is not None and rest else CONFIG
+    count, rest = product(t.dims), product([from_value(s) for s in sizes if as_int(s) != -1])
+    return Const(count // rest) if count is not None and rest else CONFIG
 
 
 def unflatten(t: Tensor, axis: int | None, sizes: Sequence[Value] | None) -> Dims | None:
@@ -158,6 +158,15 @@ def fold(dims: Sequence[Extent]) -> Extent:
     for d in dims:
         x, y = as_int(result), as_int(d)
         result = d if x == 1 else times(result, d, x * y if x is not None and y is not None else None)
+    return result
+
+
+def total(sizes: Sequence[Extent]) -> Extent:
+    """The size of several pieces of one axis joined."""
+    result = sizes[0]
+    for d in sizes[1:]:
+        x, y = as_int(result), as_int(d)
+        result = combine(result, d, x + y if x is not None and y is not None else None)
     return result
 
 
