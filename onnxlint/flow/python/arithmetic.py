@@ -4,56 +4,53 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, sub, truediv
 from typing import Any
 
 from onnxlint.flow.lowering import exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import implicit_calls
-from onnxlint.flow.python.activation import Activation
+from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import asks_for_elements
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.node_places import last_name
+from onnxlint.project.classes import ClassInfo
 
-_FOLD: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-}
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "//": floordiv, "%": mod}
 _WHOLE = frozenset(("+", "-", "*", "//", "%"))  # what gives whole numbers of whole numbers
-
-_COMPARE: dict[type, Callable[[Any, Any], bool]] = {
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-}
-
-OPERATORS: dict[type, str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
+_COMPARE = {ast.Eq: eq, ast.NotEq: ne, ast.Lt: lt, ast.LtE: le, ast.Gt: gt, ast.GtE: ge}
+_NODES = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
+_OF_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+_SIGNS = "+ - * / // % ** @ & | ^ << >>"
+OPERATORS: dict[type, str] = dict(zip((*_NODES, *_OF_BITS), _SIGNS.split(), strict=True))
 
 
-class Arithmetic(Activation):
-    """The part of a frame that works out binary, unary and comparison operators."""
+class Arithmetic(Running):
+    """The part of a frame that works out binary, unary and comparison operators.
+
+    A frame is one activation of a function, of a module's statements, or of a lone expression.
+    """
+
+    scope: dom.Scope
+    yields: list[dom.Value]
+    loop_exits: list[dict[str, dom.Value]]
+    nonlocals: set[str]
+
+    @property
+    def owner(self) -> ClassInfo | None:
+        """The class whose method this is."""
+        return self.unit.cls if self.unit is not None else None
+
+    def step(self, message: str, parent: dom.Trace | None) -> dom.Trace:
+        """A step of a trace at the current statement."""
+        return dom.Trace(self.module.path, self.line, message, parent)
+
+    def attempt(self, node: ast.AST) -> None:
+        """An operator runs that sizes may fail: it counts in a `try`."""
+        if self.attempted is not None:
+            self.attempted.append(node)
 
     def e_binary(self, node: ast.BinOp) -> dom.Value:
         """`a + b` and its like."""
@@ -70,13 +67,16 @@ class Arithmetic(Activation):
         """True for `a.numel() / b.numel()` of tensors that have the same dynamic axes: always the same number."""
         dims = []
         for side in (node.left, node.right):
-            owner = side.func.value if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) else None
-            t = self.eval(owner) if isinstance(owner, ast.Name) else None
+            match side:
+                case ast.Call(ast.Attribute(ast.Name() as owner, "numel")):
+                    t = self.eval(owner)
+                case _:
+                    return False
             if not isinstance(t, dom.Tensor) or t.dims is None:
                 return False
             # What was computed from an axis is the same size only where one tensor has it from the other.
             dims.append(Counter(d if d.plain and d.sure else id(d) for d in t.dims if isinstance(d, dom.Dim)))
-        return dims[0] == dims[1] and all(_counts(side) for side in (node.left, node.right))
+        return dims[0] == dims[1]
 
     def arithmetic(self, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value:
         """The result of a binary operator."""
@@ -184,9 +184,14 @@ class Arithmetic(Activation):
     def _compare(self, operator: ast.cmpop, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
         if isinstance(operator, (ast.Is, ast.IsNot)):
             return dom.Const(isinstance(operator, ast.Is)) if dom.is_none(a) and dom.is_none(b) else dom.CONFIG
-        if isinstance(a, dom.Dim) and dom.as_int(b) == 0 and (_is_length(a) or asks_for_elements(node.left)):
+        counted = isinstance(a, dom.Dim) and (
+            (a.site is not None and a.site.how == "len()") or asks_for_elements(node.left)
+        )
+        if counted and dom.as_int(b) == 0:
             return dom.CONFIG  # no example is empty
-        if isinstance(node.left, ast.Attribute) and (node.left.attr == "dtype" or _asks_device(node.left)):
+        if isinstance(node.left, ast.Attribute) and (
+            node.left.attr == "dtype" or (node.left.attr == "type" and last_name(node.left.value) == "device")
+        ):
             return _ask_setting(node.left.attr, operator, b)
         if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
@@ -245,16 +250,10 @@ def _matrix_product(tensors: list[dom.Tensor]) -> tuple[shapes.Dims | None, dom.
     return None, shapes.elementwise(tensors)[1]
 
 
-def _is_length(dim: dom.Dim) -> bool:
-    """True for `len(x)`."""
-    return dim.site is not None and dim.site.how == "len()"
-
-
 def _compare_literals(operator: ast.cmpop, a: dom.Const, b: dom.Const) -> dom.Value:
-    compare = _COMPARE.get(type(operator))
     try:
-        return dom.Const(compare(a.literal, b.literal)) if compare is not None else dom.CONFIG
-    except TypeError:
+        return dom.Const(_COMPARE[type(operator)](a.literal, b.literal))
+    except (KeyError, TypeError):
         return dom.CONFIG
 
 
@@ -313,11 +312,6 @@ def _power(a: dom.Value, b: dom.Value) -> dom.Value:
     return dom.Const(base**exponent)
 
 
-def _counts(node: ast.expr) -> bool:
-    """True for `x.numel()`."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numel"
-
-
 def _least(operator: str, a: dom.Value, b: dom.Value) -> int:
     """What the result of arithmetic on sizes is at least: a sum or product of counts is one, a difference may be 0."""
     if operator not in ("+", "*"):
@@ -357,11 +351,6 @@ def _form(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> str:
     if isinstance(operator, (ast.Eq, ast.NotEq)) and all(next(_sizes_in(v), None) is not None for v in (a, b)):
         return "equal"
     return "remainder" if any(isinstance(v, dom.Dim) and v.form == "remainder" for v in (a, b)) else ""
-
-
-def _asks_device(node: ast.expr) -> bool:
-    """True for `x.device.type`."""
-    return isinstance(node, ast.Attribute) and node.attr == "type" and last_name(node.value) == "device"
 
 
 def _sizes_in(v: dom.Value) -> Iterator[dom.Extent]:

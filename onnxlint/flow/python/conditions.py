@@ -13,7 +13,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
-from onnxlint.flow.values.joins import join
+from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import tells_forms, unfolds
@@ -169,16 +169,13 @@ class Conditions(Arithmetic):
                 with self.engine.within(exporters=mask, asked=asked):
                     results.append(self.eval(arm))
                 self.scope.names = before
-        result = results[0] if results else dom.UNKNOWN
         sizes = [v for v in results if isinstance(v, dom.Dim)]
         made = any(isinstance(v, dom.Tensor) and v.source in ("made", "sizes") for v in results)
         if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):
             return sizes[0]  # of one size, an exporter's arm makes a tensor
         if test.usual is not None and len(results) > 1:
             return results[0] if test.usual else results[1]
-        for other in results[1:]:
-            result = join(result, other)
-        return result
+        return join_all(results) or dom.UNKNOWN
 
     def narrowing(self, test: ast.expr) -> Callable[[bool], None]:
         """What `x is None` and `isinstance(x, T)` say of a name in each arm."""

@@ -3,7 +3,6 @@
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
 from functools import lru_cache
 
 from onnxlint.flow.state.protocols import InContext
@@ -21,19 +20,12 @@ _JAXTYPING = (
     *("Integer", "UInt", "Float32", "Int64", "Float16"),
 )
 _PLAIN = ("int", "float", "bool", "str", "bytes", "Callable", "device", "dtype", "None", "Literal", "type")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TENSOR_NAMES = _names(
-    """
+_TENSOR_WORDS = """
     mask attn_mask attention_mask key_padding_mask src_mask tgt_mask context cond skip residual hidden hidden_states
     memory state states h0 c0 hx past past_key_values pos position_ids positions pos_embed bias labels target targets
     lengths inputs_embeds input_ids token_type_ids embeds weights weight y z emb timestep timesteps
-    """
-)
+"""
+TENSOR_NAMES = frozenset(_TENSOR_WORDS.split())
 _LABELS = re.compile(
     r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
 )
@@ -46,14 +38,13 @@ _TENSOR_METHODS = (
     *("float", "half", "long", "bool", "int", "to", "T", "is_cuda", "requires_grad", "new_full", "matmul", "norm"),
 )
 _TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|meshgrid"
-_PLAIN_NAMES = _names(
-    """
+_PLAIN_WORDS = """
     h w H W height width size shape hw HW patch_size grid_size num_frames num_heads n_heads heads dim n_iter iters
     steps training config cfg args opts mode name key return_dict output_attentions output_hidden_states use_cache
     device dtype prefix layer_idx idx_layer scale scale_factor p drop_prob eps axis flag verbose info meta metas
     img_metas spatial_shapes
-    """
-)
+"""
+_PLAIN_NAMES = frozenset(_PLAIN_WORDS.split())
 
 
 def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
@@ -219,8 +210,11 @@ def _of_the_project(engine: InContext, node: ast.expr, trace: dom.Trace, module:
     if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
         return dom.UNKNOWN
     with engine.within(describing=engine.context.describing + 1):
-        annotated = _annotated(cls)
-        members = {n: by_annotation(engine, a, trace, info.module) or dom.UNKNOWN for info, n, a in annotated}
+        members = {  # those of its bases first
+            name: by_annotation(engine, annotation, trace, info.module) or dom.UNKNOWN
+            for info in reversed(cls.mro())
+            for name, annotation in _fields_of(info.text)
+        }
     if not any(isinstance(v, (dom.Tensor, dom.Dict, dom.Seq)) for v in members.values()):
         return dom.UNKNOWN
     if table:
@@ -248,13 +242,6 @@ def _holder_of_tensors(engine: InContext, cls: ClassInfo) -> dom.Value:
     for attribute, name in re.findall(r"^\s+self\.(\w+)(?:: [^=\n]+)? = (\w+)$", init.text, re.MULTILINE):
         record.attrs[attribute] = passed.get(name, dom.UNKNOWN)
     return dom.Instance(record)
-
-
-def _annotated(cls: ClassInfo) -> Iterator[tuple[ClassInfo, str, ast.expr]]:
-    """The fields of a record with their annotations, those of its bases first."""
-    for info in reversed(cls.mro()):
-        for name, annotation in _fields_of(info.text):
-            yield info, name, annotation
 
 
 @lru_cache(maxsize=256)

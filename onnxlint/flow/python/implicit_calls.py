@@ -11,19 +11,8 @@ from onnxlint.flow.values.node_places import NOWHERE, last_name
 from onnxlint.project.classes import ClassInfo, ModuleInfo
 from onnxlint.project.outline import dotted
 
-_BINARY = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "truediv",
-    "//": "floordiv",
-    "%": "mod",
-    "**": "pow",
-    "@": "matmul",
-    "&": "and",
-    "|": "or",
-    "^": "xor",
-}
+_SIGNS, _NAMES = "+ - * / // % ** @ & | ^", "add sub mul truediv floordiv mod pow matmul and or xor"
+_BINARY = dict(zip(_SIGNS.split(), _NAMES.split(), strict=True))
 DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
 
 
@@ -204,14 +193,7 @@ def hook_loosely(engine: InContext, holder: dom.Instance, hook: dom.Value, node:
             holder.object.attrs[LOOSE_HOOKS] = dom.Tuple((*hooks, hook))
 
 
-_COMPARISONS: dict[str, ast.cmpop] = {
-    "gt": ast.Gt(),
-    "lt": ast.Lt(),
-    "ge": ast.GtE(),
-    "le": ast.LtE(),
-    "eq": ast.Eq(),
-    "ne": ast.NotEq(),
-}
+_COMPARISONS = {"gt": ast.Gt(), "lt": ast.Lt(), "ge": ast.GtE(), "le": ast.LtE(), "eq": ast.Eq(), "ne": ast.NotEq()}
 _OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
 
 
