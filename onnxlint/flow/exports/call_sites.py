@@ -5,8 +5,9 @@ follows the call. A name stands for its last assignment above; where that cannot
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TypeVar
 
 from onnxlint.flow.exports.export_scopes import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
 from onnxlint.flow.state.observations import AskedDim
@@ -15,16 +16,7 @@ from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import moved
 from onnxlint.project.outline import dotted
 
-WRAPPERS = {
-    "torch.jit.script": "script",
-    "torch.jit.trace": "trace",
-    "torch.compile": "compile",
-    "torch.nn.DataParallel": "parallel",
-    "torch.nn.parallel.DataParallel": "parallel",
-    "torch.nn.parallel.DistributedDataParallel": "parallel",
-    "torch.nn.parallel.data_parallel.DataParallel": "parallel",
-    "torch.nn.parallel.distributed.DistributedDataParallel": "parallel",
-}
+WRAPPERS = {"torch.jit.script": "script", "torch.jit.trace": "trace", "torch.compile": "compile"}
 # Methods of a module or a tensor that leave its precision as it is.
 KEEPS = frozenset(
     (
@@ -42,6 +34,7 @@ _DOUBLE_MAKERS = frozenset(
 )
 _FROM_NUMPY = frozenset(("torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray"))
 LATER = 1000  # statements after a call that may load other weights
+_Key = TypeVar("_Key")
 
 
 class CallSite:
@@ -68,17 +61,17 @@ class CallSite:
         last = self._within.last_bound(name, before)
         if last is not None:
             line, value = last
-            return (value, line) if value is not None and not self._perhaps(line) else None
-        if not isinstance(self.scope, ast.Module) and name not in _parameters(self.scope):
+            end = self.call.end_lineno or self.call.lineno
+            # In an arm or a loop that the call stands outside of, it may not have run.
+            perhaps = any(not first <= end <= last for first, last in self._within.blocks_around(line))
+            return (value, line) if value is not None and not perhaps else None
+        if isinstance(self.scope, ast.Module):
+            return None
+        if name not in (p.arg for p in ast.walk(self.scope.args) if isinstance(p, ast.arg)):
             statement = self.module.assigns.get(name)
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
                 return moved(statement.value, -self.shift), 1
         return None
-
-    def _perhaps(self, line: int) -> bool:
-        """True for a line in an arm or a loop that the call stands outside of: it may not have run."""
-        end = self.call.end_lineno or self.call.lineno
-        return any(not first <= end <= last for first, last in self._within.blocks_around(line))
 
     @property
     def for_a_version(self) -> bool:
@@ -89,6 +82,8 @@ class CallSite:
         """`script`, `trace`, `compile` or `parallel` for a model wrapped so; "" for any other."""
         made = self._made(model)
         name = self.name_of(made.func) if isinstance(made, ast.Call) else ""
+        if name.startswith("torch.nn.") and name.endswith("DataParallel"):
+            return "parallel"
         bare = name == "torch.compile" and isinstance(made, ast.Call) and not made.args
         return WRAPPERS.get(name, "") if not bare else ""
 
@@ -159,12 +154,10 @@ class CallSite:
                 return self._dtype(dtype) if dtype is not None else "bfloat16"
         return None
 
-    def repeated(self, args: ast.expr | None) -> tuple[tuple[int, ast.expr], ...]:
-        """Inputs that are an earlier input's variable again: (position, the expression)."""
-        node = self.resolve(args)
-        items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
-        names = [item.id if isinstance(item, ast.Name) else None for item in items]
-        return tuple((i, item) for i, item in enumerate(items) if names[i] is not None and names[i] in names[:i])
+    def repeated(self, args: ast.expr | None) -> set[int]:
+        """The positions of inputs that are an earlier input's variable again."""
+        names = [item.id if isinstance(item, ast.Name) else None for item in self.elements(args)]
+        return {i for i, name in enumerate(names) if name is not None and name in names[:i]}
 
     def elements(self, args: ast.expr | None) -> list[ast.expr]:
         """The expressions of the positional inputs."""
@@ -175,24 +168,18 @@ class CallSite:
 
     def asked_dims(self, shapes: ast.expr | None) -> tuple[AskedDim, ...]:
         """Every axis that `dynamic_shapes` speaks of, by name or position of the input; nested structures left out."""
-        node = self.resolve(shapes)
-        inputs: list[tuple[str | int, ast.expr]] = []
+        inputs = self._entries(shapes, _text)
+        return tuple(self._dim(which, i, dim) for which, value in inputs for i, dim in self._entries(value, _integer))
+
+    def _entries(
+        self, written: ast.expr | None, key_of: Callable[[ast.expr | None], _Key | None]
+    ) -> list[tuple[_Key | int, ast.expr]]:
+        """What a dict holds under keys of one kind, or a sequence at its positions."""
+        node = self.resolve(written)
         if isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
-            inputs = [(k.value, v) for k, v in pairs if isinstance(k, ast.Constant) and isinstance(k.value, str)]
-        elif isinstance(node, (ast.Tuple, ast.List)):
-            inputs = [*enumerate(node.elts)]
-        return tuple(dim for which, value in inputs for dim in self._axes(which, value))
-
-    def _axes(self, which: str | int, value: ast.expr) -> Iterator[AskedDim]:
-        node = self.resolve(value)
-        if isinstance(node, ast.Dict):
-            for key, dim in zip(node.keys, node.values, strict=True):
-                if (axis := _integer(key)) is not None:
-                    yield self._dim(which, axis, dim)
-        elif isinstance(node, (ast.Tuple, ast.List)):
-            for axis, dim in enumerate(node.elts):
-                yield self._dim(which, axis, dim)
+            return [(key, v) for k, v in pairs if (key := key_of(k)) is not None]
+        return [*enumerate(node.elts)] if isinstance(node, (ast.Tuple, ast.List)) else []
 
     def _dim(self, which: str | int, axis: int, node: ast.expr) -> AskedDim:
         made, label, place = self.resolve(node), ast.unparse(node), (node.lineno, node.col_offset)
@@ -247,10 +234,8 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     return [statement.target] if isinstance(statement, (ast.AnnAssign, ast.For)) else []
 
 
-def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    a = scope.args
-    rest = [p for p in (a.vararg, a.kwarg) if p is not None]
-    return {p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs, *rest]}
+def _text(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _integer(node: ast.expr | None) -> int | None:

@@ -244,19 +244,15 @@ def fixed_axes(
     """Axes asked for as dynamic that a layer of the model takes at one size only: (input, axis, why)."""
     args = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs] if isinstance(inputs, dom.Tensor) else []
     names = input_names or parameters
-    if not args or names is None or not all(isinstance(a, dom.Tensor) and a.dims is not None for a in args):
+    tensors = [a for a in args if isinstance(a, dom.Tensor) and a.dims is not None]
+    if not args or names is None or len(tensors) < len(args):
         return ()
     wanted = dict(axes)
     fed: list[dom.Value] = []
-    for i, a in enumerate(args):
-        assert isinstance(a, dom.Tensor)
-        assert a.dims is not None
-        name = names[i] if i < len(names) else ""
-        dims = tuple(
-            dom.Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d
-            for axis, d in enumerate(a.dims)
-        )
-        fed.append(dom.Tensor(dims, None, "input", a.kind))
+    for t, name in zip(tensors, (*names, *[""] * len(tensors)), strict=False):
+        asked = wanted.get(name, ())
+        dims = (dom.Dim(frozenset((f"{name}\0{i}",))) if i in asked else d for i, d in enumerate(t.dims or ()))
+        fed.append(dom.Tensor(tuple(dims), None, "input", t.kind))
     fixed, _, _ = engine.rehearse(model, fed)
     parts = ((*key.partition("\0"), why) for key, why in fixed.items())
     return tuple(sorted((name, int(axis), why) for name, _, axis, why in parts if axis))

@@ -102,7 +102,7 @@ def _examples(
     """What is known of each input that is fed by position."""
     inputs = argument(node, "args", 1)
     written = site.elements(inputs) if site is not None else []
-    again = {i for i, _ in site.repeated(inputs)} if site is not None else set()
+    again = site.repeated(inputs) if site is not None else set()
     examples = []
     for i, v in enumerate(items):
         expression = written[i] if len(written) >= len(items) else None

@@ -8,6 +8,7 @@ from onnxlint.base.probe_records import TARGET, DimSpec, TensorSpec
 from onnxlint.flow.state.candidates import Candidate, forward_parameters
 from onnxlint.flow.state.protocols import Exporting
 from onnxlint.flow.values.domain import NUMBERS, Const, Dict, Instance, Object, Tensor, Tuple, Value, as_int, is_none
+from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import module_name
 
@@ -25,9 +26,7 @@ def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str,
         return None
     parameters = forward_parameters(cls)
     factory = engine.factories.get(id(model.object))
-    arguments: dict[str, Any] | None = {}
-    if factory is None:
-        arguments = _arguments(engine, model.object)
+    arguments = _arguments(engine, model.object) if factory is None else {}
     given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     fed = list(zip(_every_parameter(unit), given_args, strict=False))
     specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, options, i)) is not None}
@@ -146,9 +145,7 @@ def _spec(v: Value, parameter: str, options: dict[str, Value], position: int) ->
 def _written_out(t: Tensor) -> tuple[int | float, ...]:
     """The numbers of `torch.tensor([[5, 2], [7, 1]])`, row by row; none where the call is another."""
     call = t.made_at.node if t.made_at is not None else None
-    if not isinstance(call, ast.Call) or not call.args or not isinstance(call.func, (ast.Attribute, ast.Name)):
-        return ()
-    if (call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id) not in ("tensor", "as_tensor"):
+    if not isinstance(call, ast.Call) or not call.args or last_name(call.func) not in ("tensor", "as_tensor"):
         return ()
     try:
         return tuple(_numbers(ast.literal_eval(call.args[0])))[: _WRITTEN_OUT + 1]

@@ -152,20 +152,15 @@ class CallScope:
         inner: Block = []
         while statement is not None:
             block, index, outer = places[id(statement)]
-            if not way or self._leaves_at(inner) < way[0][1]:
+            if not way or self._leaving.get(id(inner), -1) < way[0][1]:
                 way.insert(0, (block, index))
             inner, statement = block, outer
         return way
 
-    def _leaves_at(self, block: Block) -> int:
-        """The index of the last `return` or `raise` in a block; -1 where it has none."""
-        if id(block) not in self._leaving:
-            self._leaving[id(block)] = max((i for i, s in enumerate(block) if isinstance(s, _LEAVES)), default=-1)
-        return self._leaving[id(block)]
-
     @cached_property
     def _leaving(self) -> dict[int, int]:
-        return {}
+        """The index of the last `return` or `raise` in each block that has one."""
+        return {id(block): i for block, i, _ in self._places[1].values() if isinstance(block[i], _LEAVES)}
 
     @cached_property
     def _places(self) -> tuple[dict[int, ast.stmt], dict[int, tuple[Block, int, ast.stmt | None]]]:

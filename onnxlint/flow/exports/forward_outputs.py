@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Hashable
+from typing import Any
 
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine, Running
@@ -30,17 +31,8 @@ def report(engine: Engine) -> None:
     for outputs in engine.exits:
         for g in outputs:
             sure = (g.what, g.name) in everywhere
-            engine.emit(
-                observations.Output,
-                g.place,
-                None,
-                sure=sure,
-                doubt="guess",
-                exporters=g.exporters,
-                what=g.what,
-                name=g.name,
-                inside=g.inside,
-            )
+            fields: dict[str, Any] = {"what": g.what, "name": g.name, "inside": g.inside, "exporters": g.exporters}
+            engine.emit(observations.Output, g.place, None, sure=sure, doubt="guess", **fields)
 
 
 def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
@@ -62,17 +54,12 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         _look(frame, node, v.item, outputs, node)
     elif isinstance(v, Const) and not is_none(v):
         _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), outputs)
-    elif isinstance(v, (Array, Data)) and not v.fixed:
-        _look_numbers(frame, node, v, outputs)
+    elif isinstance(v, Array) and not v.fixed:
+        _note(frame, node, "array", v.site.how, outputs)
+    elif isinstance(v, Data) and not v.fixed and v.site.how:
+        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, outputs)
     elif isinstance(v, Instance):
         _look_record(frame, node, v, outputs)
-
-
-def _look_numbers(frame: Running, node: ast.expr, v: Array | Data, outputs: list[Given]) -> None:
-    if isinstance(v, Array):
-        _note(frame, node, "array", v.site.how, outputs)
-    elif v.site.how:
-        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, outputs)
 
 
 def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Given]) -> None:

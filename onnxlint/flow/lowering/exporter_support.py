@@ -64,10 +64,7 @@ def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
 
 
 def _distances(engine: Engine, call: Call) -> None:
-    """Measured: dynamo lowers distances as a product of matrices alone; TorchScript repeats each with each by rank.
-
-    torch takes the product for Euclid's distance, and only where one side has more than 25 rows, unless it is told to.
-    """
+    """Measured: dynamo lowers a product of matrices alone, which torch takes for Euclid's distance of over 25 rows."""
     a, b, p, mode = call.arg(0, "x1"), call.arg(1, "x2"), call.arg(2, "p"), call.arg(3, "compute_mode")
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         return
@@ -128,20 +125,19 @@ def _attention(engine: Engine, call: Call) -> None:
     mask = call.arg(3, "attn_mask")
     if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
         return  # a bias of finite numbers hides no row as a whole
-    if _is_union(engine, argument(call.node, "attn_mask", 3)):
-        return  # `mask | rows_without_any`: every row sees something
+    node = argument(call.node, "attn_mask", 3)
+    named = isinstance(node, ast.Name) and any_bound(engine.frames[-1].body, node.id, _unites)
+    if named or (node is not None and _unites(node)):
+        return  # `mask | rows_without_any`, or a column put in front: every row sees something
     sure = not mask.guessed
     emit(engine, call.node, obs.AttentionMask, call.name, "attention mask", call.op, trace=mask.trace, sure=sure)
 
 
 def _windows(engine: Engine, call: Call) -> None:
-    """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added.
-
-    So they end up one axis further right. Where their number is dynamic, it refuses them, which another rule tells.
-    """
+    """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added."""
     axis, t = call.int_arg(1, "dimension"), call.tensor
     if axis is None or axis >= 0 or along(engine, t, axis) is not None:
-        return
+        return  # where the number of windows is dynamic, it refuses them, which another rule tells
     sure = t.dims is not None and -axis <= len(t.dims)
     if not (sure and t.dims is not None and isinstance(t.dims[axis], Dim)):
         fields: dict[str, Any] = {"trace": t.trace, "sure": sure, "detail": f"dimension={axis}"}
@@ -173,13 +169,6 @@ def any_bound(body: Body, name: str, test: Callable[[ast.expr], bool]) -> bool:
 @lru_cache(maxsize=1024)  # a name may be assigned as often as it is read
 def _any_bound(function: ast.AST, name: str, test: Callable[[ast.expr], bool]) -> bool:
     return any(map(test, assignments(function).get(name, ())))
-
-
-def _is_union(engine: Engine, node: ast.expr | None) -> bool:
-    """True for `a | b` and for a mask with a column put in front, also by a name."""
-    if isinstance(node, ast.Name):
-        return any_bound(engine.frames[-1].body, node.id, _unites)
-    return node is not None and _unites(node)
 
 
 def _unites(node: ast.expr) -> bool:
@@ -267,8 +256,7 @@ def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, h
 def _interleaved(engine: Engine, call: Call) -> None:
     """Measured: TorchScript counts the negative dim of `repeat_interleave` from the front, in the constant itself.
 
-    That constant is the dim of every later operator that says the same number: it means another axis there if the
-    tensor has more axes or fewer, or if the operator adds one.
+    It is the dim of every later operator that says the same number: another axis where the tensor has another rank.
     """
     t, root = call.tensor, engine.frames[0].symbol
     rank = len(t.dims) if t.dims is not None else None

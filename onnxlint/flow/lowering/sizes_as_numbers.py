@@ -1,7 +1,7 @@
 """Dynamic sizes where an operator, or Python, wants a number: what the arguments of a call tell."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -206,7 +206,9 @@ def _attributes(engine: Engine, call: Call) -> None:
         for position, name in entry.arguments if entry is not None else ():
             dim = _symbol(call.arg(position, name))
             if form == "attribute: shape":
-                if _has_dynamic_axis(engine, call.tensor) and _reads_shape(engine, call.node, position, name):
+                t = call.tensor
+                dynamic = bool(t.axes) if t.dims is not None else engine.context.axes.declared != ()
+                if dynamic and t.source == "input" and _reads_shape(engine, call.node, position, name):
                     emit(engine, call.node, obs.SizeAttribute, call.op, form, parameter=name)
                     return
             elif dim is not None and (dim.sure or (form == "attribute" and name not in _OF_CHANNELS)):
@@ -219,13 +221,6 @@ def _attributes(engine: Engine, call: Call) -> None:
         size_use(engine, call.node, obs.SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
 
 
-def _has_dynamic_axis(engine: Engine, t: dom.Tensor) -> bool:
-    """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
-    if t.source != "input":
-        return False
-    return bool(t.axes) if t.dims is not None else engine.context.axes.declared != ()
-
-
 def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> bool:
     """True where the argument is written with `x.shape` or `x.size()`: a value of the trace, on a fixed axis too."""
     if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
@@ -236,7 +231,6 @@ def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> boo
 
 
 def _is_weight(engine: Engine, node: ast.expr) -> bool:
-    """True for the name of a parameter or buffer, whose shape is a constant."""
     v = engine.frames[-1].eval(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
     return isinstance(v, dom.Tensor) and v.source == "weight"
 
@@ -269,15 +263,10 @@ def along(engine: Engine, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
 
 def _symbol(v: dom.Value | None) -> dom.Dim | None:
     """The dynamic size among the numbers of an argument, unless it was made a plain number on the way."""
-    return next((d for d in _dims(v) if d.site is None), None)
-
-
-def _dims(v: dom.Value | None) -> Iterator[dom.Dim]:
     if isinstance(v, dom.Dim):
-        yield v
-    elif isinstance(v, (dom.Tuple, dom.Shape)):
-        for item in v.items if isinstance(v, dom.Tuple) else v.tensor.dims or ():
-            yield from _dims(item)
+        return v if v.site is None else None
+    items = v.tensor.dims or () if isinstance(v, dom.Shape) else v.items if isinstance(v, dom.Tuple) else ()
+    return next((dim for item in items if (dim := _symbol(item)) is not None), None)
 
 
 _TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")

@@ -243,7 +243,6 @@ class Arithmetic(Running):
 
 
 def _matrix_product(tensors: list[dom.Tensor]) -> tuple[shapes.Dims | None, dom.Extent | None]:
-    """Dims and first dim of `a @ b`."""
     x, y = (tensors[0].dims or (), tensors[-1].dims or ())
     if len(tensors) == 2 and len(x) >= 2 and len(y) >= 2:
         return (*(shapes.broadcast(x[:-2], y[:-2]) or ()), x[-2], y[-1]), None
@@ -299,7 +298,6 @@ def _is_ratio(a: dom.Value, b: dom.Value) -> bool:
 
 
 def _divides(operator: str, a: dom.Value, b: dom.Value) -> bool:
-    """True for arithmetic on sizes that gives a float."""
     floats = (isinstance(v, dom.Const) and isinstance(v.literal, float) for v in (a, b))
     return operator == "/" or any(floats) or any(isinstance(v, dom.Dim) and v.form == dom.FRACTION for v in (a, b))
 
@@ -332,10 +330,7 @@ _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
 def _ask_setting(asked: str, operator: ast.cmpop, wanted: dom.Value) -> dom.Value:
-    """`x.dtype == torch.float16`, `x.device.type in ("mps", "xpu")`: decided where an export has none of them.
-
-    Models are exported in single precision, unless somebody says otherwise, on the processor or on a CUDA device.
-    """
+    """`x.dtype == torch.float16`: decided, as models are exported in single precision, on the processor or CUDA."""
     options = wanted.items if isinstance(wanted, dom.Tuple) else (wanted,)
     if asked == "dtype":
         excluded = [getattr(v, "name", "") in _HALF for v in options]
@@ -365,7 +360,6 @@ def _sizes_in(v: dom.Value) -> Iterator[dom.Extent]:
 
 
 def _kind(operator: str, a: dom.Value, b: dom.Value) -> str | None:
-    """The kind of numbers that an operator on tensors gives."""
     kinds = {v.kind for v in (a, b) if isinstance(v, dom.Tensor)}
     if "complex" in kinds:
         return "complex"

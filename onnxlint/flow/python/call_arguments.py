@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from onnxlint.flow.python.entry_parameters import by_annotation
 from onnxlint.flow.state.protocols import Defining, InContext
@@ -34,7 +34,7 @@ def bind(
     a = unit.args
     positional = [*a.posonlyargs, *a.args]
     values: dict[str, dom.Value] = {}
-    left = dict(kwargs)
+    left: dict[str, Any] = dict(kwargs)
     loose = left.pop("**", None)
     flat: list[dom.Value] = []
     filler: dom.Value | None = None
@@ -45,13 +45,11 @@ def bind(
             filler = v.item
         else:
             flat.append(v)
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
-    defaults.extend(a.defaults)
+    defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(a.defaults)), *a.defaults]
     for i, parameter in enumerate(positional):
-        if i < len(flat):
-            values[parameter.arg] = _argument(engine, unit, parameter, flat[i])
-        elif parameter.arg in left:
-            values[parameter.arg] = _argument(engine, unit, parameter, left.pop(parameter.arg))
+        passed: dom.Value | None = flat[i] if i < len(flat) else left.pop(parameter.arg, None)
+        if passed is not None:
+            values[parameter.arg] = _argument(engine, unit, parameter, passed)
         elif isinstance(filler, dom.Tensor) and filler.guessed:
             values[parameter.arg] = engine.entry_value(unit, parameter, defaults[i])
         elif type(filler) is dom.Config:
@@ -84,8 +82,8 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
         return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
     if (
         isinstance(v, (dom.Tensor, dom.Dim, dom.Data))
-        and engine.frames
         and v.trace is not None
+        and engine.frames
         and engine.context.tracing
     ):
         frame = engine.frames[-1]
@@ -97,11 +95,8 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
 def _missing(
     engine: Defining, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: dom.Value | None
 ) -> dom.Value:
-    """A parameter that the call does not give."""
-    if loose is not None:
-        return loose if default is None else dom.UNKNOWN
-    if default is None:
-        return dom.UNKNOWN
+    if loose is not None or default is None:
+        return loose if loose is not None and default is None else dom.UNKNOWN
     if isinstance(default, ast.Constant):
         return dom.Const(default.value)
     return engine.evaluate_default(unit, default)

@@ -76,8 +76,7 @@ class Conditions(Arithmetic):
         return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
 
     def _usual_type(self, node: ast.expr) -> bool | None:
-        """What a script gets for `isinstance(module, T)`: none of the modules that a function is given is to be
-        replaced as a whole, and one of those that a loop goes through is of a class that was built."""
+        """`isinstance(module, T)` in a script: none that a function is given is replaced; of a loop, one is."""
         module = node.args[0] if isinstance(node, ast.Call) and last_name(node.func) == "isinstance" else None
         if not isinstance(node, ast.Call) or not isinstance(module, ast.Name):
             return None
@@ -246,7 +245,6 @@ class Conditions(Arithmetic):
         return False if in_pieces(body, other) else None
 
     def _number(self, node: ast.expr) -> float | None:
-        """The number of an expression that is fixed in the source."""
         v = self.eval(node)
         return float(v.literal) if isinstance(v, dom.Const) and isinstance(v.literal, (int, float)) else None
 
@@ -361,7 +359,6 @@ def _both(word: str, left: dom.Value, right: dom.Value) -> dom.Truth:
 
 
 def _asks_for_none(test: ast.Compare) -> bool:
-    """True for `x == None`."""
     return len(test.comparators) == 1 and getattr(test.comparators[0], "value", test) is None
 
 

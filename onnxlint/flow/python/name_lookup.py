@@ -40,12 +40,10 @@ def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
 
 
 def _assigned(engine: Defining, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
-    if statement.value is None:
+    taken_apart = isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name)
+    table = (statement.end_lineno or statement.lineno) - statement.lineno > 200  # of data
+    if statement.value is None or taken_apart or table:
         return UNKNOWN
-    if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
-        return UNKNOWN
-    if (statement.end_lineno or statement.lineno) - statement.lineno > 200:
-        return UNKNOWN  # a data table
     record = implicit_calls.named_tuple(module, statement)
     if record is not None:
         return ClassRef(record)

@@ -105,11 +105,6 @@ def one_for_each_module(loop: ast.For | ast.AsyncFor) -> bool:
     match loop.target, loop.iter:
         case ast.Tuple([ast.Name(number), *_]), ast.Call(ast.Name("enumerate")):
             nodes = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Subscript))
-            return any(_is_part(n) and getattr(n.slice, "id", "") == number for n in nodes)
+            parts = [n for n in nodes if getattr(n.slice, "id", "") == number and isinstance(n.value, ast.Attribute)]
+            return any(getattr(getattr(n.value, "value", None), "id", "") == "self" for n in parts)
     return False
-
-
-def _is_part(node: ast.Subscript) -> bool:
-    """True for `self.parts[i]`."""
-    owner = node.value.value if isinstance(node.value, ast.Attribute) else None
-    return isinstance(owner, ast.Name) and owner.id == "self"
