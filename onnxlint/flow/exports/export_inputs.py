@@ -142,7 +142,10 @@ def around(engine: InContext, arguments: dict[str, dom.Value], node: ast.AST) ->
         form, keys, size = "dict", tuple(str(k) for k, _ in shapes.items), len(shapes.items)
     elif isinstance(shapes, dom.Tuple):
         form, size = "tuple", len(shapes.items)
-    plain = isinstance(model, dom.Layer) or (isinstance(model, dom.Instance) and not _casts(model))
+    plain = isinstance(model, dom.Layer)
+    if isinstance(model, dom.Instance):  # one that converts nothing that it is fed, and is made in single precision
+        units = (unit for cls in model.object.cls.mro() for unit in cls.methods.values())
+        plain = not any(_CASTS.search(unit.text) for unit in units)
     precision = site.precision(written, "float32" if plain else None)
     outer = engine.frames[-2] if len(engine.frames) > 1 else None
     return {
@@ -157,11 +160,6 @@ def around(engine: InContext, arguments: dict[str, dom.Value], node: ast.AST) ->
         "for_a_version": site.for_a_version,
         "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
     }
-
-
-def _casts(model: dom.Instance) -> bool:
-    """True for a model that converts what it is fed, or is not made in single precision."""
-    return any(_CASTS.search(unit.text) for cls in model.object.cls.mro() for unit in cls.methods.values())
 
 
 def _site(engine: InContext, node: ast.AST) -> CallSite | None:

@@ -29,11 +29,7 @@ def _heeds(v: dom.Value, seen: set[dom.Object]) -> bool:
     if isinstance(v, dom.Layer):
         inner = [v.items] if v.items is not None else [value for _, value in v.args]
         return _layer_heeds(v) or any(_heeds(i, seen) for i in inner)
-    if isinstance(v, dom.Tuple):
-        return any(_heeds(i, seen) for i in v.items)
-    if isinstance(v, dom.Dict):
-        return any(_heeds(i, seen) for i in (*(i for _, i in v.items), v.rest) if i is not None)
-    return isinstance(v, dom.Seq) and _heeds(v.item, seen)
+    return any(_heeds(i, seen) for i in dom.held(v))
 
 
 def _layer_heeds(layer: dom.Layer) -> bool:

@@ -8,7 +8,6 @@ from typing import TypeGuard
 
 from onnxlint.flow.interpreter.attribute_access import read_dim, with_trace
 from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_numbers
-from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.python.entry_parameters import plain_name
 from onnxlint.flow.state.protocols import Engine, InContext
 from onnxlint.flow.values import domain as dom
@@ -46,7 +45,7 @@ def subscript(engine: Engine, owner: dom.Value, index: list[dom.Value], node: as
 
 def _by_key(owner: dom.Dict, key: dom.Value) -> dom.Value:
     if not isinstance(key, dom.Const):
-        return join_all(dict_values(owner)) or dom.UNKNOWN
+        return join_all(dom.held(owner)) or dom.UNKNOWN
     v = owner.get(key.literal) or dom.UNKNOWN
     return dom.CONFIG if v is owner.rest and isinstance(v, dom.Tensor) and plain_name(key.literal) else v
 

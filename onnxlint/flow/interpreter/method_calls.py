@@ -12,7 +12,6 @@ from onnxlint.flow.interpreter.builtin_calls import BUILTINS
 from onnxlint.flow.interpreter.library_calls import Function, LibraryCall, inplace_write, operator
 from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators.register import HANDLERS
-from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.python import implicit_calls, outside_state
 from onnxlint.flow.python.entry_parameters import TENSOR_NAMES
 from onnxlint.flow.python.implicit_calls import ITEMS, as_layer, layer_base
@@ -206,7 +205,7 @@ def _named_layers(_engine: Engine, owner: dom.Layer, *_: object) -> dom.Value:
 
 def _layers_within(_engine: Engine, owner: dom.Layer, *_: object) -> dom.Value:
     if isinstance(owner.items, dom.Dict):
-        return dom.Tuple(tuple(dict_values(owner.items)))
+        return dom.Tuple(tuple(dom.held(owner.items)))
     return owner.items if owner.items is not None else dom.UNKNOWN
 
 
@@ -251,19 +250,19 @@ def _dict_method(owner: dom.Dict, name: str, args: list[dom.Value]) -> dom.Value
     if name in ("get", "pop", "setdefault"):
         key = args[0] if args else dom.UNKNOWN
         default = args[1] if len(args) > 1 else dom.NONE
-        value = owner.get(key.literal) if isinstance(key, dom.Const) else join_all(dict_values(owner))
+        value = owner.get(key.literal) if isinstance(key, dom.Const) else join_all(dom.held(owner))
         if isinstance(key, dom.Const) and len(args) < 2 and value is owner.rest and isinstance(value, dom.Tensor):
             return value if key.literal in TENSOR_NAMES else dom.UNKNOWN  # an input that may be left out
         return value if value is not None else default
     if name == "items":
         if owner.rest is None and owner.items:
             return dom.Tuple(tuple(dom.Tuple((dom.Const(k), v)) for k, v in owner.items))
-        return dom.Seq(dom.Tuple((dom.CONFIG, join_all(dict_values(owner)) or dom.UNKNOWN)))
+        return dom.Seq(dom.Tuple((dom.CONFIG, join_all(dom.held(owner)) or dom.UNKNOWN)))
     if name == "values":
         return (
-            dom.Tuple(tuple(dict_values(owner)))
+            dom.Tuple(tuple(dom.held(owner)))
             if owner.rest is None
-            else dom.Seq(join_all(dict_values(owner)) or dom.UNKNOWN)
+            else dom.Seq(join_all(dom.held(owner)) or dom.UNKNOWN)
         )
     if name == "keys":
         return dom.Tuple(tuple(dom.Const(k) for k, _ in owner.items)) if owner.rest is None else dom.Seq(dom.CONFIG)

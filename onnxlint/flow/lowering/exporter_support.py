@@ -18,6 +18,7 @@ from onnxlint.flow.values.equivalent_code import counts
 from onnxlint.flow.values.node_places import Body, argument, assignments
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_STATIC = frozenset(("shape", "size", "dtype", "device", "dim", "ndim", "numel", "is_cuda", "data_ptr", "type"))
 
 
 def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
@@ -305,6 +306,3 @@ def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
 def _asked_for_shape(statement: ast.stmt) -> frozenset[int]:
     """The ids of the expressions in a statement of which no more than a shape, a dtype or the like is read."""
     return frozenset(id(n.value) for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr in _STATIC)
-
-
-_STATIC = frozenset(("shape", "size", "dtype", "device", "dim", "ndim", "numel", "is_cuda", "data_ptr", "type"))

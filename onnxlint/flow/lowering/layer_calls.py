@@ -18,8 +18,6 @@ HOOKS = ("register_forward_pre_hook", "register_forward_hook")
 
 _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
-
-
 # Attributes that hold an argument of the constructor, with its position.
 _SIZES = {
     **dict.fromkeys(("in_features", "in_channels", "num_embeddings", "input_size", "normalized_shape"), 0),

@@ -16,6 +16,7 @@ from onnxlint.flow.values.size_forms import restacked
 
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
 _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
+_TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")
 
 
 def operator(engine: Engine, call: Call) -> bool:
@@ -267,9 +268,6 @@ def _symbol(v: dom.Value | None) -> dom.Dim | None:
         return v if v.site is None else None
     items = v.tensor.dims or () if isinstance(v, dom.Shape) else v.items if isinstance(v, dom.Tuple) else ()
     return next((dim for item in items if (dim := _symbol(item)) is not None), None)
-
-
-_TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")
 
 
 def type_asked(engine: Engine, size: dom.Dim, kinds: dom.Value, node: ast.AST) -> None:

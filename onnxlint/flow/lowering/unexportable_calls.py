@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from onnxlint.base.records import Outcome
-from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import OpTable
@@ -24,6 +23,7 @@ _KINDS: dict[str, type[obs.Call]] = {
     "file": obs.FileWrite,
 }
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
+HOOKED = "<hooked>"
 _PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
 
 # Every name that control flow is imported by, and the one that the overlay has it under.
@@ -107,9 +107,6 @@ def hooked(name: str, args: list[dom.Value]) -> dom.Value | None:
     return args[0]
 
 
-HOOKED = "<hooked>"
-
-
 def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
@@ -169,15 +166,10 @@ def _depends(v: dom.Value) -> bool:
 def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
     flat: list[dom.Value] = []
     for v in values:
-        match v:
-            case dom.Tuple(items=items):
-                flat += _flat(items)
-            case dom.Seq(item=item):
-                flat += _flat([item])
-            case dom.Dict():
-                flat += _flat(dict_values(v))
-            case _:
-                flat.append(v)
+        if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
+            flat += _flat(dom.held(v))
+        else:
+            flat.append(v)
     return flat
 
 

@@ -1,6 +1,7 @@
 """The frame of the transfer functions: a call of an operator, their register, what the operator table alone tells."""
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,6 +9,9 @@ from onnxlint.flow.state.protocols import Operating
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
+
+_INTEGERS, _FLOATS = "int|long|short|uint", "float|half|double|bfloat"
+_DTYPE = re.compile(rf"(?P<int>{_INTEGERS})|(?P<float>{_FLOATS})|(?P<bool>bool)|(?P<complex>complex|cfloat|cdouble)")
 
 
 @dataclass(slots=True)
@@ -112,19 +116,10 @@ def _moves(node: ast.AST) -> bool:
     return getattr(first, "attr", getattr(first, "id", "")).endswith("device")
 
 
-_DTYPES = {
-    "int": ("int", "long", "short", "uint"),
-    "float": ("float", "half", "double", "bfloat"),
-    "bool": ("bool",),
-    "complex": ("complex", "cfloat", "cdouble"),
-}
-
-
 def kind_of(v: dom.Value | None) -> str | None:
     """The kind of numbers that a dtype argument stands for."""
-    text = getattr(v, "name", "") if v is not None else ""
-    tail = str(text).rpartition(".")[2]
-    return next((kind for kind, names in _DTYPES.items() if tail.startswith(names)), None)
+    kind = _DTYPE.match(str(getattr(v, "name", "")).rpartition(".")[2])
+    return kind.lastgroup if kind is not None else None
 
 
 def result_by_table(call: Call, returns: str) -> dom.Value:
@@ -152,8 +147,3 @@ def numpy_result(call: Call) -> dom.Value:
             site = inner.site or call.engine.site(call.node, call.name)
             return replace(inner, site=site, plain=False)
     return dom.CONFIG
-
-
-def dict_values(v: dom.Dict) -> list[dom.Value]:
-    """Every value that a dict may hold."""
-    return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])

@@ -25,6 +25,7 @@ _NODES = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, a
 _OF_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _SIGNS = "+ - * / // % ** @ & | ^ << >>"
 OPERATORS: dict[type, str] = dict(zip((*_NODES, *_OF_BITS), _SIGNS.split(), strict=True))
+_HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
 class Arithmetic(Running):
@@ -116,7 +117,9 @@ class Arithmetic(Running):
             return dom.CONFIG
         size = (shapes.times if operator == "*" else shapes.combine)(shapes.from_value(a), shapes.from_value(b), folded)
         if isinstance(size, dom.Dim):
-            form = dom.FRACTION if _divides(operator, a, b) else "remainder" if operator == "%" else size.form
+            floats = (isinstance(v, dom.Const) and isinstance(v.literal, float) for v in (a, b))
+            divided = operator == "/" or any(floats) or dom.FRACTION in (getattr(v, "form", "") for v in (a, b))
+            form = dom.FRACTION if divided else "remainder" if operator == "%" else size.form
             return replace(size, form=form, least=_least(operator, a, b))
         return size
 
@@ -297,11 +300,6 @@ def _is_ratio(a: dom.Value, b: dom.Value) -> bool:
     return a.sure and b.plain and (a.plain or a.form == dom.MULTIPLE)
 
 
-def _divides(operator: str, a: dom.Value, b: dom.Value) -> bool:
-    floats = (isinstance(v, dom.Const) and isinstance(v.literal, float) for v in (a, b))
-    return operator == "/" or any(floats) or any(isinstance(v, dom.Dim) and v.form == dom.FRACTION for v in (a, b))
-
-
 def _power(a: dom.Value, b: dom.Value) -> dom.Value:
     """`10**9`, as it is written."""
     base, exponent = dom.as_int(a), dom.as_int(b)
@@ -324,9 +322,6 @@ def _least(operator: str, a: dom.Value, b: dom.Value) -> int:
         return dom.REST if operator == "+" else dom.SHARE  # a setting: an offset, which may be negative, or a ratio
 
     return max(least(a), least(b))
-
-
-_HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
 def _ask_setting(asked: str, operator: ast.cmpop, wanted: dom.Value) -> dom.Value:

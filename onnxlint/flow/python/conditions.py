@@ -18,6 +18,13 @@ from onnxlint.flow.values.node_places import last_name
 from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import tells_forms, unfolds
 
+_DEVICES = re.compile(r"_?(?:n|num|number_of)_?(?:devices|gpus?)|world_size")
+_ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
+_ON_MANY |= {(ast.LtE, 1): False, (ast.Lt, 2): False, (ast.Eq, 1): False}
+_TALK = ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
+_INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
+_PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
+
 
 @dataclass(slots=True)
 class Test:
@@ -322,13 +329,6 @@ def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
     return ""
 
 
-_DEVICES = re.compile(r"_?(?:n|num|number_of)_?(?:devices|gpus?)|world_size")
-_ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
-_ON_MANY |= {(ast.LtE, 1): False, (ast.Lt, 2): False, (ast.Eq, 1): False}
-_INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
-_PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
-
-
 def _size_form(v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
     """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
     if v.form != "remainder":
@@ -394,9 +394,6 @@ def _narrowed(test: ast.expr) -> list[str]:
         case ast.Compare(ast.Name(name)) | ast.Call(args=[ast.Name(name), *_]):
             return [name]
     return []
-
-
-_TALK = ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
 
 
 def _only_talks(statement: ast.stmt) -> bool:

@@ -13,7 +13,12 @@ from onnxlint.project.outline import dotted
 
 _SIGNS, _NAMES = "+ - * / // % ** @ & | ^", "add sub mul truediv floordiv mod pow matmul and or xor"
 _BINARY = dict(zip(_SIGNS.split(), _NAMES.split(), strict=True))
+_COMPARISONS = {"gt": ast.Gt(), "lt": ast.Lt(), "ge": ast.GtE(), "le": ast.LtE(), "eq": ast.Eq(), "ne": ast.NotEq()}
+_OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
 DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
+_GUARDS = re.compile(r"training|is_(?:tracing|scripting|exporting|compiling|dynamo_compiling|in_onnx_export)")
+ITEMS = "<layer>"  # the attribute that holds what `super().__init__(...)` of a torch.nn class was given
+LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
 
 
 def binary(engine: Calling, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value | None:
@@ -61,9 +66,6 @@ def as_layer(
         return None
     layer = owner.object.attrs.get(ITEMS)
     return engine.apply(layer if isinstance(layer, dom.Layer) else dom.Layer(base), args, kwargs, node)
-
-
-ITEMS = "<layer>"  # the attribute that holds what `super().__init__(...)` of a torch.nn class was given
 
 
 def layer_base(cls: ClassInfo) -> str | None:
@@ -124,9 +126,6 @@ def _wrapped(
         return engine.apply(wrapper, positional, named, NOWHERE)
 
 
-_GUARDS = re.compile(r"training|is_(?:tracing|scripting|exporting|compiling|dynamo_compiling|in_onnx_export)")
-
-
 def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
     """Modules that only run in training, or outside of an export, are no entry points of their own."""
     if not frame.engine.context.tracing or not isinstance(frame.bound, dom.Instance):
@@ -143,10 +142,8 @@ def _never_entered(engine: Calling, v: dom.Value | None) -> None:
     """Take the forwards of a module and of those in it for reached."""
     if isinstance(v, dom.Layer):
         _never_entered(engine, v.items)
-    elif isinstance(v, dom.Seq):
-        _never_entered(engine, v.item)
-    elif isinstance(v, (dom.Tuple, dom.Dict)):
-        for item in v.items if isinstance(v, dom.Tuple) else (i for _, i in v.items):
+    elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
+        for item in dom.held(v):
             _never_entered(engine, item)
     elif isinstance(v, dom.Instance) and v.object.cls.is_module():
         unit = v.object.cls.find_method("forward")
@@ -174,9 +171,6 @@ def _guess(v: dom.Value) -> dom.Value:
     return replace(v, guessed=True) if isinstance(v, dom.Tensor) else v
 
 
-LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
-
-
 def only_model(frame: Running) -> dom.Instance | None:
     """The model that a factory works on, where it is the only one among its variables."""
     instances = (v for v in frame.scope.names.values() if isinstance(v, dom.Instance))
@@ -191,10 +185,6 @@ def hook_loosely(engine: InContext, holder: dom.Instance, hook: dom.Value, node:
         hooks = saved.items if isinstance(saved, dom.Tuple) else ()
         if hook not in hooks and isinstance(hook, (dom.Function, dom.Lambda, dom.Instance, dom.Partial)):
             holder.object.attrs[LOOSE_HOOKS] = dom.Tuple((*hooks, hook))
-
-
-_COMPARISONS = {"gt": ast.Gt(), "lt": ast.Lt(), "ge": ast.GtE(), "le": ast.LtE(), "eq": ast.Eq(), "ne": ast.NotEq()}
-_OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
 
 
 def operator_function(engine: InContext, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:

@@ -16,6 +16,7 @@ from onnxlint.base.records import EXPORTERS, Outcome
 from onnxlint.flow.tables.torch_versions import shipped
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+WRITES_FROM = {"dynamo": 18}  # the opset of what is translated; an older one is converted from it afterwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,6 @@ class Op:
 
 def _read(name: str) -> Any:
     return json.loads(resources.files("onnxlint.flow.tables").joinpath(name).read_bytes())
-
-
-WRITES_FROM = {"dynamo": 18}  # the opset of what is translated; an older one is converted from it afterwards
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Values are immutable by convention; they are not `frozen` because millions of th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -23,6 +23,7 @@ COUNT, SHARE, REST = range(3)
 FRACTION = "fraction"  # the form of a size that was divided, or met a float: it is a float itself
 MULTIPLE = "multiple"  # the form of an axis times numbers that are fixed
 UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
+SOURCES = ("input", "sizes", "weight", "made")
 
 
 @dataclass(slots=True)
@@ -57,6 +58,9 @@ WEIGHT = 1000  # values in a value; in a heavier one, what is held in what it ho
 NUMBERS = range(-(1 << 63), 1 << 63)  # the integers, as torch has them
 TEXT = 1000  # characters of a string
 AXES = 64  # of a tensor, as torch has them; and as many dynamic ones that a size depends on
+_SIZED = {int, str, bytes}
+_ALIKE = {bool, float, complex}  # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary
+_CHAIN = 3 * WEIGHT  # what a method may be bound to
 
 
 class _Literals(type):
@@ -75,10 +79,6 @@ class _Literals(type):
         made: Any = object.__new__(cls)  # type: ignore[arg-type]
         made.value, made.trace = value, trace
         return made
-
-
-_SIZED = {int, str, bytes}
-_ALIKE = {bool, float, complex}  # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary
 
 
 class _Tuples(type):
@@ -536,9 +536,6 @@ class Site:
     how: str
 
 
-_CHAIN = 3 * WEIGHT  # what a method may be bound to
-
-
 def _weight(content: int) -> int:
     """Weigh a value by what it holds. An eighth on top for each level keeps the nesting from growing deep."""
     return 1 + content + (content >> 3)
@@ -562,12 +559,16 @@ NONE = Const(None)
 CONFIG = Config()
 
 
+def held(v: Value) -> Sequence[Value]:
+    """The values that a tuple, a list or a dict may hold; none in any other."""
+    if isinstance(v, Dict):
+        return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
+    return v.items if isinstance(v, Tuple) else (v.item,) if isinstance(v, Seq) else ()
+
+
 def first_dim(t: Tensor) -> Extent | None:
     """The size of axis 0, if known."""
     return (t.dims[0] if t.dims else None) if t.dims is not None else t.lead
-
-
-SOURCES = ("input", "sizes", "weight", "made")
 
 
 def common_source(tensors: Iterable[Tensor]) -> str:
