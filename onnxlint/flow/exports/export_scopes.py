@@ -34,6 +34,7 @@ class CallScope:
     def __init__(self, module: ModuleInfo, scope: Scope) -> None:
         self.module = module
         self.scope = scope
+        self._loads: dict[int, list[ast.Call]] = {}
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -191,10 +192,6 @@ class CallScope:
                 c for c in calls if self.name_of(c.func).startswith(EXPORTING) or LOADS.fullmatch(last_name(c.func))
             ]
         return self._loads[id(statement)]
-
-    @cached_property
-    def _loads(self) -> dict[int, list[ast.Call]]:
-        return {}
 
     @cached_property
     def for_versions(self) -> frozenset[int]:

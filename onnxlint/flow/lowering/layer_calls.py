@@ -17,6 +17,7 @@ CONTAINERS = frozenset(f"torch.nn.{name}" for name in _CONTAINERS)
 HOOKS = ("register_forward_pre_hook", "register_forward_hook")
 
 _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
+_KEEP = ("ReLU", "GELU", "Dropout", "Identity")
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
 # Attributes that hold an argument of the constructor, with its position.
 _SIZES = {
@@ -122,7 +123,8 @@ def _sequential(
         # How many there are is not known, so only what every item keeps is.
         if isinstance(result, dom.Tensor) and isinstance(args[0], dom.Tensor):
             first = args[0].dims[0] if args[0].dims else args[0].lead
-            result = replace(result, dims=None, lead=first) if _resizes(items.item) else result
+            if not isinstance(items.item, dom.Layer) or items.item.name.rpartition(".")[2] not in _KEEP:
+                result = replace(result, dims=None, lead=first)
     return result
 
 
@@ -130,10 +132,6 @@ def _depends(v: dom.Value) -> bool:
     if isinstance(v, dom.Tuple):
         return any(_depends(i) for i in v.items)
     return isinstance(v, dom.Tensor) and v.source == "input"
-
-
-def _resizes(item: dom.Value) -> bool:
-    return not (isinstance(item, dom.Layer) and item.name.rpartition(".")[2] in ("ReLU", "GELU", "Dropout", "Identity"))
 
 
 def _with_last(x: dom.Tensor, size: dom.Value | None) -> dom.Tensor:

@@ -56,22 +56,15 @@ def _arange(call: Call) -> dom.Value:
         made = call.made((steps or dom.CONFIG,), "float")
         made.trace = steps.trace if steps is not None else None
         return made
-    bounds = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
-    start, end, step = _bounds(call)
+    bounds = [call.arg(i, name) for i, name in enumerate(("start", "end", "step"))]
+    if len(call.args) == 1 and bounds[1] is None:
+        bounds[:2] = None, bounds[0]
+    start, end, step = bounds[0] or dom.Const(0), bounds[1] or dom.CONFIG, bounds[2] or dom.Const(1)
     first, stride = dom.as_int(start), dom.as_int(step)
     kind = "index" if first is not None and first >= 0 and stride is not None and stride > 0 else "int"
     made = call.made((_steps(start, end, step),), kind)
-    made.trace = next((v.trace for v in bounds if v.trace), None)
+    made.trace = next((v.trace for v in bounds if v is not None and v.trace), None)
     return made
-
-
-def _bounds(call: Call) -> tuple[dom.Value, dom.Value, dom.Value]:
-    values = call.args[:3]
-    if len(values) == 1 and "end" not in call.kwargs:
-        return dom.Const(0), values[0], call.kwargs.get("step", dom.Const(1))
-    start = values[0] if values else call.kwargs.get("start", dom.Const(0))
-    end = values[1] if len(values) > 1 else call.kwargs.get("end", dom.CONFIG)
-    return start, end, values[2] if len(values) > 2 else call.kwargs.get("step", dom.Const(1))
 
 
 def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:

@@ -61,19 +61,14 @@ def _repeat_interleave(call: Call) -> dom.Value:
     t = call.tensor
     times, axis = call.arg(1, "repeats"), call.arg(2, "dim")
     number = dom.as_int(axis)
-    if t.dims is None or (axis is not None and not dom.is_none(axis) and number is None):
+    base = (shapes.fold(t.dims),) if t.dims is not None and number is None else t.dims
+    at = shapes.normal(number or 0, len(base or ()))
+    if base is None or at is None or (axis is not None and not dom.is_none(axis) and number is None):
         return like(call, None, None, t.kind)
-    base = t.dims if number is not None else (shapes.fold(t.dims),)
-    at = shapes.normal(number or 0, len(base))
-    if at is None:
-        return like(call, None, None, t.kind)
-    size: dom.Extent
+    size = shapes.fold((base[at], shapes.from_value(times or dom.CONFIG)))
     if isinstance(times, dom.Tensor):
-        size = dom.Data(call.engine.site(call.node, ""), times.fixed, True, times.trace)
-        if "output_size" in call.kwargs:
-            size = shapes.from_value(call.kwargs["output_size"])
-    else:
-        size = shapes.fold((base[at], shapes.from_value(times or dom.CONFIG)))
+        data = dom.Data(call.engine.site(call.node, ""), times.fixed, True, times.trace)
+        size = shapes.from_value(call.kwargs.get("output_size", data))
     return like(call, (*base[:at], size, *base[at + 1 :]), None, t.kind)
 
 

@@ -27,11 +27,8 @@ def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
             value = engine.global_value(origin, name, strict=True)
             if value != UNKNOWN:
                 return value
-    if not strict:
-        if name in ("None", "True", "False"):
-            return Const({"None": None, "True": True, "False": False}[name])
-        if hasattr(builtins, name):
-            return External(f"builtins.{name}")
+    if not strict and hasattr(builtins, name):
+        return External(f"builtins.{name}")
     if module.is_package:
         inner = engine.project.module(f"{module.name}.{name}", module)
         if inner is not None:

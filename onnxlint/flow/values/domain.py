@@ -563,7 +563,9 @@ def held(v: Value) -> Sequence[Value]:
     """The values that a tuple, a list or a dict may hold; none in any other."""
     if isinstance(v, Dict):
         return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
-    return v.items if isinstance(v, Tuple) else (v.item,) if isinstance(v, Seq) else ()
+    if isinstance(v, Seq):
+        return (v.item,)
+    return v.items if isinstance(v, Tuple) else ()
 
 
 def first_dim(t: Tensor) -> Extent | None:

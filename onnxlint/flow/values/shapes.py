@@ -108,9 +108,7 @@ def reduce(t: Tensor, axes: Sequence[int] | None, keep: bool) -> Dims | None:
     """Dims after a reduction over `axes` (None: over all)."""
     if t.dims is None:
         return () if axes is None and not keep else None
-    if axes is None:
-        return tuple(Const(1) for _ in t.dims) if keep else ()
-    gone = {normal(a, len(t.dims)) for a in axes}
+    gone = {normal(a, len(t.dims)) for a in (axes if axes is not None else range(len(t.dims)))}
     if None in gone:
         return None
     if keep:
