@@ -30,12 +30,9 @@ def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript)
 
 def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
-    at = next((i for i, v in enumerate(index) if _is_mask(v)), None)
-    if at is None or not engine.context.tracing:
-        return
-    mask = index[at]
-    assert isinstance(mask, Tensor)
-    if t.source != "input" and mask.source != "input":
+    masks = ((i, v) for i, v in enumerate(index) if isinstance(v, Tensor) and v.kind == "bool" and v.dims != ())
+    at, mask = next(masks, (0, None))
+    if mask is None or not engine.context.tracing or "input" not in (t.source, mask.source):
         return
 
     def tell(place: str) -> None:
@@ -51,10 +48,6 @@ def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript
 
 def _gathers(v: Value) -> bool:
     return isinstance(v, Tensor) and v.kind != "bool" and v.dims != ()
-
-
-def _is_mask(v: Value) -> bool:
-    return isinstance(v, Tensor) and v.kind == "bool" and v.dims != ()
 
 
 def _below_zero(body: Body, node: ast.expr) -> bool:

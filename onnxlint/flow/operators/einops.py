@@ -95,9 +95,7 @@ def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, dom.Value]) -> s
 
 
 def _size(name: str, sizes: Mapping[str, dom.Extent]) -> dom.Extent:
-    if name.isdigit():
-        return dom.literal_size(name)
-    return sizes.get(name, dom.CONFIG)
+    return dom.literal_size(name) if name.isdigit() else sizes.get(name, dom.CONFIG)
 
 
 def _take_apart(axis: str | tuple[str, ...], size: dom.Extent, sizes: dict[str, dom.Extent]) -> None:

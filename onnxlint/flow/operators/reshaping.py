@@ -105,9 +105,10 @@ def _transpose(call: Call) -> dom.Value:
 
 @handles("t ravel")
 def _whole(call: Call) -> dom.Value:
-    dims = call.tensor.dims
-    after = dims if dims is None else dims[::-1] if call.op == "t" else (shapes.fold(dims),)
-    return like(call, after, None, call.tensor.kind)
+    t = call.tensor
+    if t.dims is None:
+        return like(call, None, None, t.kind)
+    return like(call, t.dims[::-1] if call.op == "t" else (shapes.fold(t.dims),), None, t.kind)
 
 
 @handles("permute")

@@ -9,6 +9,7 @@ from onnxlint.flow.state.protocols import Operating
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
+from onnxlint.flow.values.node_places import last_name
 
 _INTEGERS, _FLOATS = "int|long|short|uint", "float|half|double|bfloat"
 _DTYPE = re.compile(rf"(?P<int>{_INTEGERS})|(?P<float>{_FLOATS})|(?P<bool>bool)|(?P<complex>complex|cfloat|cdouble)")
@@ -106,14 +107,10 @@ def cast_kind(call: Call) -> str | None:
     dtype = call.arg(1, "dtype")
     if isinstance(dtype, dom.Tensor):
         return dtype.kind
-    kind = kind_of(dtype) if dtype is not None and not _moves(call.node) else call.tensor.kind
+    written = call.node.args if isinstance(call.node, ast.Call) else []
+    moves = len(written) == 1 and last_name(written[0]).endswith("device")  # `x.to(y.device)` leaves the kind alone
+    kind = kind_of(dtype) if dtype is not None and not moves else call.tensor.kind
     return "index" if kind == "int" and call.tensor.kind in ("bool", "index") else kind
-
-
-def _moves(node: ast.AST) -> bool:
-    """True for `x.to(y.device)`, which leaves the kind of numbers alone."""
-    first = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 else None
-    return getattr(first, "attr", getattr(first, "id", "")).endswith("device")
 
 
 def kind_of(v: dom.Value | None) -> str | None:
