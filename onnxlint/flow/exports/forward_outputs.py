@@ -41,8 +41,8 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         if v.given:
             _note(frame, node, "input", v.given, outputs, inside=node is holder)
     elif isinstance(v, Tuple):
-        whole = isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == len(v.items)
-        nodes = node.elts if whole and isinstance(node, (ast.Tuple, ast.List)) else [node] * len(v.items)
+        written = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+        nodes = written if len(written) == len(v.items) else [node] * len(v.items)
         for inner, item in zip(nodes, v.items, strict=True):
             _look(frame, inner, item, outputs, node)
     elif isinstance(v, Dict):
@@ -54,10 +54,9 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         _look(frame, node, v.item, outputs, node)
     elif isinstance(v, Const) and not is_none(v):
         _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), outputs)
-    elif isinstance(v, Array) and not v.fixed:
-        _note(frame, node, "array", v.site.how, outputs)
-    elif isinstance(v, Data) and not v.fixed and v.site.how:
-        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, outputs)
+    elif isinstance(v, (Array, Data)) and not v.fixed and (v.site.how or isinstance(v, Array)):
+        read = {".tolist()": "list"}.get(v.site.how, "scalar")
+        _note(frame, node, "array" if isinstance(v, Array) else read, v.site.how, outputs)
     elif isinstance(v, Instance):
         _look_record(frame, node, v, outputs)
 

@@ -117,9 +117,7 @@ class Arithmetic(Running):
             return dom.CONFIG
         size = (shapes.times if operator == "*" else shapes.combine)(shapes.from_value(a), shapes.from_value(b), folded)
         if isinstance(size, dom.Dim):
-            floats = (isinstance(v, dom.Const) and isinstance(v.literal, float) for v in (a, b))
-            divided = operator == "/" or any(floats) or dom.FRACTION in (getattr(v, "form", "") for v in (a, b))
-            form = dom.FRACTION if divided else "remainder" if operator == "%" else size.form
+            form = dom.FRACTION if _divides(operator, a, b) else "remainder" if operator == "%" else size.form
             return replace(size, form=form, least=_least(operator, a, b))
         return size
 
@@ -186,11 +184,12 @@ class Arithmetic(Running):
 
     def _compare(self, operator: ast.cmpop, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
         if isinstance(operator, (ast.Is, ast.IsNot)):
-            return dom.Const(isinstance(operator, ast.Is)) if dom.is_none(a) and dom.is_none(b) else dom.CONFIG
-        counted = isinstance(a, dom.Dim) and (
-            (a.site is not None and a.site.how == "len()") or asks_for_elements(node.left)
-        )
-        if counted and dom.as_int(b) == 0:
+            return dom.Const(isinstance(operator, ast.Is)) if a == dom.NONE == b else dom.CONFIG
+        if (
+            isinstance(a, dom.Dim)
+            and dom.as_int(b) == 0
+            and (getattr(a.site, "how", "") == "len()" or asks_for_elements(node.left))
+        ):
             return dom.CONFIG  # no example is empty
         if isinstance(node.left, ast.Attribute) and (
             node.left.attr == "dtype" or (node.left.attr == "type" and last_name(node.left.value) == "device")
@@ -298,6 +297,11 @@ def _is_ratio(a: dom.Value, b: dom.Value) -> bool:
     if not (isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and len(a.axes) == 1):
         return False
     return a.sure and b.plain and (a.plain or a.form == dom.MULTIPLE)
+
+
+def _divides(operator: str, a: dom.Value, b: dom.Value) -> bool:
+    floats = (isinstance(v, dom.Const) and isinstance(v.literal, float) for v in (a, b))
+    return operator == "/" or any(floats) or any(isinstance(v, dom.Dim) and v.form == dom.FRACTION for v in (a, b))
 
 
 def _power(a: dom.Value, b: dom.Value) -> dom.Value:
