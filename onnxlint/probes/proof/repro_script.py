@@ -222,7 +222,7 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 def _walk(name: str, value: Any) -> list[tuple[str, Any, str]]:
     """Every leaf with its label and its place below the argument, as Python spells it."""
     places = [pytree.keystr(path) for path, leaf in pytree.tree_flatten_with_path(value)[0] if leaf is not None]
-    return [(*item, place) for item, place in zip(leaves([name], [value], {}).items(), places, strict=True)]
+    return [(*item, place) for item, place in zip(leaves([name], (value,), {}).items(), places, strict=True)]
 
 
 def _spell(value: Any, name: str, arrays: _Arrays) -> str:
