@@ -9,7 +9,7 @@ from onnxlint.flow.state.partitions import name_of
 from onnxlint.project.classes import ModuleInfo
 
 _LENGTH = r"(?:seq_?len(?:gth)?|sequence_length|input_len(?:gth)?|context_(?:window|length)|look_?back)"
-_AS_WIDE = re.compile(rf"\bLinear\((?:[^()]|\([^()]*\))*?\b{_LENGTH}\b")
+_AS_WIDE = re.compile(rf"Linear(?<!\wLinear)\((?:[^()]|\([^()]*\))*?\b{_LENGTH}\b")
 _WORD = re.compile(r"\b[A-Z]\w*")
 
 

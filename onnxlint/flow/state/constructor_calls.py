@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from onnxlint.flow.values.domain import Const
 from onnxlint.project.classes import ClassInfo, ModuleInfo
 
-_CALL = re.compile(r"(?<!class )\b([A-Z]\w*)\(")
+_CALL = re.compile(r"([A-Z]\w*)\(")  # also the end of a word: to look behind at every character takes its time
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 LONGEST = 4000  # characters of a call
 
@@ -40,7 +40,9 @@ class ConstructorCalls:
             self._places = {}
             for text in (m.source.text for m in self._modules if not _TEST.search(m.path)):
                 for call in _CALL.finditer(text):
-                    self._places.setdefault(call[1], []).append((text, call.start(1)))
+                    at = call.start()
+                    if not (at and (text[at - 1].isalnum() or text[at - 1] == "_")) and text[at - 6 : at] != "class ":
+                        self._places.setdefault(call[1], []).append((text, at))
         if name not in self._calls:
             self._calls[name] = [_call(text, at) for text, at in self._places.get(name, ())]
         return self._calls[name]

@@ -150,14 +150,16 @@ class Summaries:
         active.append(run)
         try:
             yield results
-            summary = Summary(results[0], frozenset(self._reads), self._depends)
-            if summary.depends >= run.number:
-                self._kept.setdefault(place, {})[call] = replace(summary, depends=_ALWAYS)
-            elif summary.depends != _ENTRY:
-                outer = next(r for r in self._running.values() if r.number == summary.depends)
+            depends_on = self._depends
+            alone = depends_on >= run.number
+            summary = Summary(results[0], frozenset(self._reads), _ALWAYS if alone else depends_on)
+            if alone:
+                self._kept.setdefault(place, {})[call] = summary
+            elif depends_on != _ENTRY:
+                outer = next(r for r in self._running.values() if r.number == depends_on)
                 outer.dependent.append((place, call))
-            if summary.depends < run.number or self._names:
-                self._here.setdefault(place, {})[call] = summary
+            if not alone or self._names:
+                self._here.setdefault(place, {})[call] = replace(summary, depends=depends_on) if alone else summary
         finally:
             self._forget(run)
             self._reads |= reads

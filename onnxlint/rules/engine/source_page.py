@@ -60,7 +60,7 @@ class Page:
         if not first <= line <= last:
             return None
         try:
-            tree = parsed(self.text[head:end])
+            tree = parsed("\n" * (first - 1) + self.text[head:end])  # so that its lines are those of the file
         except SyntaxError:
             return None  # the margin lies within a string, say
         return Region(first, last, tree, self)
@@ -127,7 +127,6 @@ class Region:
         self.tree = tree
         self._page = page
         self._functions: dict[ast.stmt, Tree] = {}
-        ast.increment_lineno(tree, first - 1)
 
     @cached_property
     def cst(self) -> Tree:
