@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint.flow.exports.reach import Reach
 from onnxlint.flow.state.observations import Branch, ExportCall
 from tests.flow.analysing import PRELUDE, analysed, project_of, written
 
@@ -35,6 +36,15 @@ def test_what_no_name_leads_to_from_the_export_is_outside_with_the_reason() -> N
     """The exported class is inside, one in a file that the script does not mention is not."""
     files = {"export.py": SCRIPT, "model.py": _net("Net"), "other.py": _net("Other")}
     assert _outside(files) == {"model.py": "", "other.py": "not reached from /nowhere/export.py:5"}
+
+
+def test_what_registers_itself_does_not_count_as_what_exports(tmp_path: Path) -> None:
+    """The callers of the export are looked up through what `cli.py` imports; that makes no class of it one of them."""
+    net = _net("Net").replace("class Net", "@register\nclass Net")
+    files = {"export.py": SCRIPT, "model.py": net, "cli.py": "from export import main\n\ndef run():\n    main()\n"}
+    reach = Reach(list(written(files, tmp_path).modules.values()))
+    exporting = {(info.source.path.name, name) for info, name in reach.exporting}
+    assert exporting == {("export.py", "main"), ("cli.py", "run"), ("cli.py", "<module>")}
 
 
 @pytest.mark.parametrize(("imports", "inside"), [("pkgutil.walk_packages(__path__)", True), ("()", False)])

@@ -55,3 +55,16 @@ def test_a_call_within_a_recursion_is_forgotten_with_it() -> None:
 
 def test_what_is_too_deep_is_unknown() -> None:
     assert Summaries().recall([PLACE], KEY, DEPTH) == dom.UNKNOWN
+
+
+def test_what_was_cut_within_a_call_costs_the_calls_inside_alone() -> None:
+    """A closure that calls itself is cut: that depends on where it began, and on nothing around that."""
+    store, inner = Summaries(), CallKey(("inner", ()))
+    with store.entry(), store.running(PLACE, KEY, None) as results:
+        around = store.depth
+        with store.running(("inner",), inner, None) as nested:
+            nested.append(store.too_deep(around))
+        results.append(RESULT)
+    with store.entry():
+        assert store.recall([("inner",)], inner, 0) is None
+        assert store.recall([PLACE], KEY, 0) == RESULT
