@@ -236,10 +236,22 @@ def check_model(
     return Result(report, _fail_on(fail_on), tuple(ignore), texts)
 
 
-def assert_exportable(model: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Result:
+def assert_exportable(
+    model: Any,
+    args: Any = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    exporters: str | Sequence[str] = EXPORTERS,
+    opset: int | None = None,
+    fail_on: str = "suspected",
+    ignore: Sequence[str] = (),
+    **settings: Any,
+) -> Result:
     """Raise AssertionError with the report unless the model survives the export; see `check_model`."""
     __tracebackhide__ = True
-    result = check_model(model, args, kwargs, **options)
+    settings |= {"dynamic": dynamic, "exporters": exporters, "opset": opset, "fail_on": fail_on, "ignore": ignore}
+    result = check_model(model, args, kwargs, **settings)
     if not result.ok:
         raise AssertionError(f"{result.sentence}\n\n{result.text()}")
     return result

@@ -145,18 +145,19 @@ def write(file: Path, allowed: Iterable[Entry]) -> None:
 def _entries(data: Any, text: str) -> list[Entry]:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("findings"), list):
         raise BaselineError(f'this is no baseline: it lacks `"schema": "{SCHEMA}"` or the list `findings`')
-    try:
-        entries = from_json(list[Entry], data["findings"])
-    except ValueError as error:
-        raise BaselineError(f"the findings of the baseline cannot be read: {error}") from error
     rows = enumerate(text.split("\n"), 1)
     lines = {key: number for number, row in rows for key in re.findall(r'"([0-9a-f]{16})"', row)}
-    counts = Counter(entry.fingerprint for entry in entries)
-    twice = next((number for number, entry in enumerate(entries, 1) if counts[entry.fingerprint] > 1), None)
-    if twice is not None:
-        fault = f"entry {twice} of the baseline occurs twice; leave one, with the sum of counts"
-        raise BaselineError(fault, lines.get(entries[twice - 1].fingerprint))
-    return [replace(entry, line=lines.get(entry.fingerprint, 0)) for entry in entries]
+    read: dict[str, Entry] = {}
+    for number, row in enumerate(data["findings"], 1):
+        line = lines.get(str(row.get("fingerprint"))) if isinstance(row, dict) else None
+        try:
+            entry = replace(from_json(Entry, row), line=line or 0)
+        except ValueError as error:
+            raise BaselineError(f"entry {number} of the baseline cannot be read: {error}", line) from error
+        if entry.fingerprint in read:
+            raise BaselineError(f"entry {number} of the baseline occurs twice; leave one, with the sum of counts", line)
+        read[entry.fingerprint] = entry
+    return list(read.values())
 
 
 def _relative(path: str, folder: Path) -> str:

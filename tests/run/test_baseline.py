@@ -157,9 +157,9 @@ class TestFile:
     @pytest.mark.parametrize(
         ("rows", "words"),
         [
-            ([3], r"Expected `object`.*\$\[0\]"),
+            ([3], "entry 1 of the baseline .*Expected `object`"),
             ([{"path": "a.py"}], "required field `code`"),
-            ([GOOD, {**GOOD, "fingerprint": "0" * 16, "path": 3}], r"Expected `str`, got `int` - at `\$\[1\].path`"),
+            ([GOOD, {**GOOD, "fingerprint": "0" * 16, "path": 3}], r"entry 2 of .*`str`, got `int` - at `\$.path`"),
             ([{**GOOD, "count": True}], "Expected `int`"),
             ([{**GOOD, "count": 0}], "`int` >= 1"),
             ([{**GOOD, "fingerprint": "../../etc"}], "matching regex"),
