@@ -20,7 +20,6 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.records import EXPORTERS, Diagnostic
 from onnxlint.flow import part_results
-from onnxlint.flow.exports.reach import with_reach
 from onnxlint.flow.part_results import Analysis, Outcome
 from onnxlint.flow.state.candidates import Candidate, candidates
 from onnxlint.flow.state.observations import Observation
@@ -143,6 +142,8 @@ class _Run:
 
     def outcomes(self) -> list[tuple[list[Observation], Outcome]]:
         """What every part gave, in an order that depends on the files alone."""
+        from onnxlint.flow.exports.reach import with_reach  # who knows all need not wait for it
+
         declared = self._request.declared
         groups = list(partition(self.modules)) if self.modules else [()]
         if len(groups) == 1:
