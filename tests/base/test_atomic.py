@@ -16,9 +16,35 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint.base import atomic
 from onnxlint.base.atomic import FileChanged, remove_leftovers, replace_file
 
 OLD, NEW = b"x = 1\n" * 50, b"x = 2\n" * 50
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="leases and exchanges are Linux's")
+
+EDITOR = """
+import os, sys, time
+path, mode = sys.argv[1:]
+for line in sys.stdin:
+    number, delay = line.split()
+    end = time.perf_counter() + float(delay)
+    while time.perf_counter() < end:
+        pass
+    data = f"edit {number}\\n".encode() * 50
+    if mode == "renames":
+        with open(path + "~", "wb") as file:
+            file.write(data)
+        os.replace(path + "~", path)
+    elif mode == "truncates":
+        with open(path, "wb") as file:
+            file.write(data)
+    else:
+        handle = os.open(path, os.O_RDWR)
+        os.write(handle, data)
+        os.ftruncate(handle, len(data))
+        os.close(handle)
+    print("saved", flush=True)
+"""
 
 
 @pytest.fixture
@@ -32,44 +58,101 @@ def beside(file: Path) -> list[str]:
     return sorted(name for name in os.listdir(file.parent) if name != file.name)
 
 
-def renamed_over(file: Path) -> None:
-    (file.parent / "other").write_bytes(b"edit\n")
-    os.replace(file.parent / "other", file)
+@LINUX
+@pytest.mark.parametrize("mode", ["renames", "truncates", "overwrites"])
+def test_an_edit_made_at_any_moment_of_it_is_not_lost(file: Path, mode: str) -> None:
+    command = [sys.executable, "-c", EDITOR, str(file), mode]
+    times = random.Random(12)
+    refused = 0
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as editor:
+        assert editor.stdin is not None
+        assert editor.stdout is not None
+        for number in range(400):
+            file.write_bytes(OLD)
+            editor.stdin.write(f"{number} {times.uniform(0, 0.0012):.7f}\n")
+            try:
+                replace_file(file, NEW, OLD)
+            except FileChanged:
+                refused += 1
+            assert editor.stdout.readline() == "saved\n"
+            assert file.read_bytes() == f"edit {number}\n".encode() * 50
+            assert beside(file) == []
+        editor.stdin.close()
+    assert refused
 
 
-def linked(file: Path) -> None:
-    file.unlink()
-    file.symlink_to("elsewhere")
+def between(monkeypatch: pytest.MonkeyPatch, *actions: Callable[[], object]) -> None:
+    """Do something before the first exchange, before the second, and so on."""
+    exchange, waiting = atomic._rename_exchange, list(actions)
+
+    def interrupted(one: str, other: str) -> bool:
+        if waiting:
+            waiting.pop(0)()
+        return exchange(one, other)
+
+    monkeypatch.setattr(atomic, "_rename_exchange", interrupted)
 
 
-EDITS: dict[str, Callable[[Path], object]] = {
-    "renamed over": renamed_over,
-    "written in place": lambda file: file.write_bytes(b"edit\n"),
-    "added to": lambda file: file.write_bytes(OLD + b"edit\n"),
-    "a link": linked,
-    "deleted": Path.unlink,
-}
+@LINUX
+class TestExchange:
+    def test_a_file_renamed_over_it_at_the_last_moment_stays(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def save() -> None:
+            (file.parent / "other").write_bytes(b"edit\n")
+            os.replace(file.parent / "other", file)
 
+        between(monkeypatch, save)
+        with pytest.raises(FileChanged, match="has changed since it was read"):
+            replace_file(file, NEW, OLD)
+        assert (file.read_bytes(), beside(file)) == (b"edit\n", [])
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_an_edit_made_while_the_new_text_is_written_is_not_lost(
-    file: Path, edit: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sync = os.fsync
-    after: list[object] = []
+    def test_of_two_edits_the_later_stays_though_it_was_made_while_the_first_was_put_back(
+        self, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def save(text: bytes) -> None:
+            (file.parent / "other").write_bytes(text)
+            os.replace(file.parent / "other", file)
 
-    def state() -> object:
-        return os.readlink(file) if file.is_symlink() else file.exists() and file.read_bytes()
+        between(monkeypatch, lambda: save(b"first\n"), lambda: save(b"second\n"))
+        with pytest.raises(FileChanged):
+            replace_file(file, NEW, OLD)
+        assert (file.read_bytes(), beside(file)) == (b"second\n", [])
 
-    def edited(handle: int) -> None:
-        sync(handle)
-        edit(file)
-        after.append(state())
+    def test_a_symbolic_link_put_in_its_place_stays(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def link() -> None:
+            file.unlink()
+            file.symlink_to("elsewhere")
 
-    monkeypatch.setattr(os, "fsync", edited)
-    with pytest.raises(FileChanged, match="has changed since it was read"):
+        between(monkeypatch, link)
+        with pytest.raises(FileChanged):
+            replace_file(file, NEW, OLD)
+        assert (os.readlink(file), beside(file)) == ("elsewhere", [])
+
+    def test_a_file_deleted_at_the_last_moment_stays_deleted(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        between(monkeypatch, file.unlink)
+        with pytest.raises(FileChanged):
+            replace_file(file, NEW, OLD)
+        assert os.listdir(file.parent) == []
+
+    def test_a_file_that_is_open_for_writing_is_left(self, file: Path) -> None:
+        with file.open("rb+"), pytest.raises(FileChanged, match="open for writing"):
+            replace_file(file, NEW, OLD)
         replace_file(file, NEW, OLD)
-    assert (beside(file), after) == ([], [state()])
+        assert file.read_bytes() == NEW
+
+
+@pytest.mark.parametrize("lacking", ["O_TMPFILE", "exchange"])
+def test_where_the_platform_lacks_something_it_is_compared_right_before(
+    file: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    if lacking == "exchange":
+        monkeypatch.setattr(atomic, "_rename_exchange", lambda one, other: False)
+    else:
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_EXCL | os.O_CREAT, raising=False)
+    replace_file(file, NEW, OLD)
+    assert (file.read_bytes(), beside(file)) == (NEW, [])
+    with pytest.raises(FileChanged):
+        replace_file(file, b"x = 3\n", OLD)
+    assert (file.read_bytes(), beside(file)) == (NEW, [])
 
 
 def test_a_disk_without_room_leaves_the_file_and_nothing_beside(file: Path) -> None:
@@ -124,6 +207,7 @@ while True:
 """
 
 
+@LINUX
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_run_killed_at_any_moment_leaves_a_whole_file_and_nothing_that_the_next_does_not_remove(
     file: Path, number: signal.Signals
@@ -142,23 +226,32 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_file_and_nothing_that_the_nex
         assert beside(file) == []
 
 
+@LINUX
 class TestLeftovers:
-    def test_what_a_kill_leaves_is_removed(self, file: Path) -> None:
-        (file.parent / f".onnxlint-new-{3:016x}").write_bytes(b"half")
+    def test_what_a_kill_before_or_after_the_exchange_leaves_is_removed(self, file: Path) -> None:
+        marks = f"{atomic._digest(OLD)}-{atomic._digest(NEW)}"
+        (file.parent / f".onnxlint-{marks}-1").write_bytes(OLD)
+        (file.parent / f".onnxlint-{marks}-2").write_bytes(NEW)
+        (file.parent / ".onnxlint-new-3").write_bytes(b"half")
         remove_leftovers([file.parent])
         assert beside(file) == []
 
+    def test_an_edit_that_a_kill_left_under_our_name_is_kept(self, file: Path) -> None:
+        name = f".onnxlint-{atomic._digest(OLD)}-{atomic._digest(NEW)}-1"
+        (file.parent / name).write_bytes(b"an edit")
+        remove_leftovers([file.parent])
+        assert beside(file) == [name]
+
     def test_what_another_run_is_at_work_on_is_left(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(os, "fsync", lambda handle: remove_leftovers([file.parent]))
+        between(monkeypatch, lambda: remove_leftovers([file.parent]))
         replace_file(file, NEW, OLD)
         assert file.read_bytes() == NEW
 
     def test_names_that_only_look_alike_are_left(self, file: Path) -> None:
-        names = [".onnxlint-notes", ".onnxlint-new-link", ".onnxlint.toml"]
+        names = [".onnxlint-notes", ".onnxlint-a-b-c", ".onnxlint.toml"]
         for name in names:
             (file.parent / name).write_bytes(b"")
-        link = f".onnxlint-new-{3:016x}"
-        (file.parent / link).symlink_to(file)
+        (file.parent / ".onnxlint-new-link").symlink_to(file)
         remove_leftovers([file.parent])
-        assert beside(file) == sorted([*names, link])
+        assert beside(file) == sorted([*names, ".onnxlint-new-link"])
         assert file.exists()
