@@ -193,7 +193,7 @@ class Reach:
     def _named(
         self, info: ModuleInfo, word: str, words: Sequence[str], imports: bool = False
     ) -> list[tuple[ModuleInfo, str]]:
-        """The definitions that a word of a text stands for in a module; with `imports` that import is made."""
+        """The definitions that a word of a text stands for in a module; `imports`: its module is run."""
         if word in info.functions or word in info.classes or word in info.outline.values:
             return [(info, word)]
         if word in info.aliases:
@@ -288,11 +288,11 @@ class Reach:
 
     def _made_for_another_format(self, c: ClassInfo) -> str:
         """The function such as `as_jit` that names a class where nothing else does; empty where there is none."""
-        makers = [u for u in self.other_formats if c.name in u.text]
-        word = re.compile(rf"\b{c.name}\b" if makers else "")
-        makers = [u for u in makers if word.search(u.text)]
+        name = rf"\b{c.name}\b"
+        makers = [u for u in self.other_formats if c.name in u.text and re.search(name, u.text)]
         if not makers:
             return ""
+        word = re.compile(name)
         counts = [len(word.findall(_IMPORTS.sub("", m.source.text))) for m in self.modules if c.name in m.source.text]
         own = len(word.findall(c.text)) + sum(len(word.findall(u.text)) for u in makers)
         return makers[0].qualname if sum(counts) == own else ""

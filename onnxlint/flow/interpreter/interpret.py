@@ -261,7 +261,10 @@ class Interpreter(Objects):
         return replace(joined, guessed=True) if isinstance(joined, dom.Tensor) else joined
 
     def _cut(self, unit: FunctionUnit) -> dom.Value | None:
-        """What a closure gives that calls itself: its variables are not in the key, so summaries cannot end it."""
+        """What a closure gives that is not run, as it calls itself or the stack is full; None for one that is.
+
+        Its variables are not in the key of its calls, so summaries cannot end it.
+        """
         if len(self.frames) >= DEPTH:
             return self.summaries.too_deep()
         around = [f.calls for f in self.frames if f.unit is not None and f.unit.key == unit.key]
