@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from analysing import findings_of, told, written
+from analysing import findings_of, project_of, told, written
+
+from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values.domain import Instance
 
 SOURCE = """
 class M(nn.Module):
@@ -147,3 +151,39 @@ def test_the_default_of_a_flag_that_exports_turn_on_decides_nothing(name: str) -
         .replace("= v", f"= {name}")
     )
     assert [line.endswith("?") for line in told(source) if "x.sum()" in line] == [False]
+
+
+PARTS = """
+import torch.nn as nn
+
+class Part(nn.Module):
+    def __init__(self, config, width=4):
+        super().__init__()
+        self.config, self.width = config, width
+
+class Whole(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.part = Part({arguments})
+"""
+CALLS = {
+    "by position": ("config, config.width", True),
+    "by name": ("width=config.width, config=config", True),
+    "both": ("config, width=config.width", True),
+    "a default": ("config", False),
+    "another width": ("config, 8", False),
+}
+
+
+@pytest.mark.parametrize("whole_first", [False, True])
+@pytest.mark.parametrize(("arguments", "equal"), CALLS.values(), ids=CALLS.keys())
+def test_a_call_with_equal_arguments_builds_the_default_instance(
+    arguments: str, equal: bool, whole_first: bool
+) -> None:
+    engine = Interpreter(project_of(PARTS.format(arguments=arguments)), OpTable.load())
+    part, whole = (engine.project.modules[Path("/nowhere/model.py")].classes[n] for n in ("Part", "Whole"))
+    objects = {cls: engine.default_instance(cls) for cls in ((whole, part) if whole_first else (part, whole))}
+    held = objects[whole].attrs["part"]
+    assert isinstance(held, Instance)
+    assert (held.object is objects[part]) == equal
+    assert part in engine.created

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from onnxlint.flow.interpreter.emission import Emitter
 from onnxlint.flow.interpreter.unregistered import left_out_rightly
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
-from onnxlint.flow.python.call_arguments import STARRED
+from onnxlint.flow.python.call_arguments import STARRED, is_starred
 from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Budget, Exhausted
@@ -105,18 +106,20 @@ class Objects(Emitter):
         self, info: ClassInfo, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST | None
     ) -> dom.Value:
         """`Class(...)`; the same arguments give the same abstract object."""
-        key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
-        found = self.instances.get(key)
-        if found is not None:
-            return dom.Instance(found)
-        if id(info) in self.building and len(self.building) > 40:
+        key = _call_key(info, args, kwargs)
+        obj = self.instances.get(key)
+        if obj is None and id(info) in self.building and len(self.building) > 40:
             return dom.UNKNOWN
-        self.changes += info.is_module()
-        obj = dom.Object(info)
         self.created.add(info)
-        with self._in_the_making(key, obj):
-            self.initialise(obj, args, kwargs)
-        if info.is_module():
+        module = info.is_module()
+        if obj is None:
+            self.changes += module
+            obj = dom.Object(info)
+            with self._in_the_making(key, obj):
+                self.initialise(obj, args, kwargs)
+        elif not module or obj in self._under_construction or obj in self.built.get(info, ()):
+            return dom.Instance(obj)
+        if module:
             self.built.setdefault(info, []).append(obj)
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
@@ -155,15 +158,20 @@ class Objects(Emitter):
             self.report_hidden_modules(obj)
 
     def default_instance(self, info: ClassInfo) -> dom.Object:
-        """An object built with arguments of which nothing is known but their defaults' kinds."""
-        key = (id(info), "default")
-        found = self.instances.get(key)
-        if found is not None:
-            return found
-        obj = dom.Object(info)
-        with self._in_the_making(key, obj):
-            self.initialise(obj, *self._default_arguments(info))
-        return obj
+        """An object built with arguments of which nothing is known but their defaults' kinds.
+
+        It is the one that calls with such arguments give, unless a switch of its mode has changed it before.
+        """
+        default = (id(info), "default")
+        if default not in self.instances:
+            args, kwargs = self._default_arguments(info)
+            key = default if self.context.switching else _call_key(info, args, kwargs)
+            if key not in self.instances:
+                obj = dom.Object(info)
+                with self._in_the_making(key, obj):
+                    self.initialise(obj, args, kwargs)
+            self.instances[default] = self.instances[key]
+        return self.instances[default]
 
     def _default_arguments(self, info: ClassInfo) -> tuple[list[dom.Value], dict[str, dom.Value]]:
         unit, kwargs = info.find_method("__init__"), dict[str, dom.Value]()
@@ -521,6 +529,16 @@ class Objects(Emitter):
         if name == "register_buffer":
             obj.buffers.add(key)
         return dom.CONFIG
+
+
+def _call_key(info: ClassInfo, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> Hashable:
+    """Equal for constructor calls that give the parameters the same, by position or by name."""
+    unit = info.find_method("__init__")
+    if args and unit is not None and not any(map(is_starred, args)):
+        names = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]][1:]
+        if len(args) <= len(names):
+            args, kwargs = (), {**kwargs, **dict(zip(names, args, strict=False))}
+    return (id(info), tuple(args), tuple(sorted(kwargs.items(), key=itemgetter(0))))
 
 
 def _fields(info: ClassInfo) -> list[str]:
