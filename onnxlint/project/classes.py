@@ -74,6 +74,11 @@ class Names(Mapping[str, V]):
         self._module.note(f"name:{name}")
         return self._names[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value, or the default: most names that are asked for are bound elsewhere."""
+        self._module.note(f"name:{name}")
+        return self._names.get(name, default)
+
     def __contains__(self, name: object) -> bool:
         self._module.note(f"name:{name}")
         return name in self._names
@@ -100,7 +105,7 @@ class FunctionUnit:
     """
 
     __slots__ = (
-        *("_args", "_node", "_noted", "cls", "decorators", "first"),
+        *("_args", "_node", "_noted", "_parameters", "cls", "decorators", "first"),
         *("key", "last", "line", "module", "qualname", "shift"),
     )
 
@@ -114,6 +119,7 @@ class FunctionUnit:
     ) -> None:
         self._node = None if isinstance(definition, FunctionOutline) else definition
         self._args: ast.arguments | None = None
+        self._parameters: tuple[tuple[ast.arg, ast.expr | None], ...] | None = None
         outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition, shift)
         self._noted = f"text:{qualname}" if self._node is None else ""
         self.key: Hashable = id(self)
@@ -150,6 +156,15 @@ class FunctionUnit:
         return self._args
 
     @property
+    def positional(self) -> tuple[tuple[ast.arg, ast.expr | None], ...]:
+        """The parameters that may be given by position, with their defaults."""
+        a = self.args
+        if self._parameters is None:
+            names = [*a.posonlyargs, *a.args]
+            self._parameters = (*zip(names, [*[None] * (len(names) - len(a.defaults)), *a.defaults], strict=True),)
+        return self._parameters
+
+    @property
     def text(self) -> str:
         """The source lines, without the decorators'."""
         if self._noted:
@@ -158,7 +173,7 @@ class FunctionUnit:
 
     def has_decorator(self, *names: str) -> bool:
         """True when a decorator's dotted name ends with one of `names`."""
-        return any(d == n or d.endswith("." + n) for d in self.decorators for n in names)
+        return bool(self.decorators) and any(d == n or d.endswith("." + n) for d in self.decorators for n in names)
 
 
 class ClassInfo:
@@ -248,7 +263,10 @@ class ClassInfo:
         order = self.mro()
         if after is not None and after in order:
             order = order[order.index(after) + 1 :]
-        return next((c.methods[name] for c in order if name in c.methods), None)
+        for c in order:
+            if name in c.methods:
+                return c.methods[name]
+        return None
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""

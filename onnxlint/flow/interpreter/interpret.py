@@ -199,6 +199,7 @@ class Interpreter(Objects):
                         self.set_attribute(fn.bound.object, name, v)
                 return habit.result
         self.budget.spend(1)
+        scope = call_arguments.handed_over(self, unit, scope)
         changes, written = self.changes, len(self.writes)
         try:
             with (

@@ -32,34 +32,28 @@ def bind(
 ) -> dict[str, dom.Value]:
     """Arguments by the names of the parameters; defaults for what was not given."""
     a = unit.args
-    positional = [*a.posonlyargs, *a.args]
     values: dict[str, dom.Value] = {}
     left: dict[str, Any] = dict(kwargs)
     loose = left.pop("**", None)
-    flat: list[dom.Value] = []
+    flat = args
     filler: dom.Value | None = None
-    for v in args:
-        if isinstance(v, dom.Tuple) and v.kind == "*":
-            flat.extend(v.items)
-        elif is_starred(v):
-            filler = v.item
-        else:
-            flat.append(v)
-    defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(a.defaults)), *a.defaults]
-    for i, parameter in enumerate(positional):
+    if any(type(v) is dom.Seq for v in args):
+        flat = [v for v in args if not is_starred(v)]
+        filler = next((v.item for v in reversed(args) if is_starred(v)), None)
+    for i, (parameter, default) in enumerate(unit.positional):
         passed: dom.Value | None = flat[i] if i < len(flat) else left.pop(parameter.arg, None)
         if passed is not None:
             values[parameter.arg] = _argument(engine, unit, parameter, passed)
         elif isinstance(filler, dom.Tensor) and filler.guessed:
-            values[parameter.arg] = engine.entry_value(unit, parameter, defaults[i])
+            values[parameter.arg] = engine.entry_value(unit, parameter, default)
         elif type(filler) is dom.Config:
-            values[parameter.arg] = engine.constructor_value(unit, parameter, defaults[i])
+            values[parameter.arg] = engine.constructor_value(unit, parameter, default)
         elif filler is not None:
             values[parameter.arg] = filler
         else:
-            values[parameter.arg] = _missing(engine, unit, parameter, defaults[i], loose)
+            values[parameter.arg] = _missing(engine, unit, parameter, default, loose)
     if a.vararg is not None:
-        rest = flat[len(positional) :]
+        rest = flat[len(unit.positional) :]
         values[a.vararg.arg] = (
             dom.Tuple(tuple(rest)) if filler is None else dom.Seq(join_all([*rest, filler]) or dom.UNKNOWN)
         )
@@ -74,22 +68,33 @@ def bind(
 
 
 def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
-    """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
-    name = parameter.arg
-    if isinstance(v, dom.Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
-        trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
+    """An argument as the function sees it; a dict by its annotation is no tensor."""
+    if not isinstance(v, dom.Tensor):
+        return v
+    if parameter.annotation is not None and _names_a_dict(parameter.annotation):
+        trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{parameter.arg}` is given")
         annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
         return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
-    if (
-        isinstance(v, (dom.Tensor, dom.Dim, dom.Data))
-        and v.trace is not None
-        and engine.frames
-        and engine.context.tracing
-    ):
-        frame = engine.frames[-1]
-        step = dom.Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
-        return replace(v, trace=step, given="") if isinstance(v, dom.Tensor) and v.given else dom.traced(v, step)
-    return v
+    # In another function it is no longer what the model was given.
+    return replace(v, given="") if v.given and v.trace is not None and _is_called(engine) else v
+
+
+def _is_called(engine: InContext) -> bool:
+    return bool(engine.frames) and engine.context.tracing
+
+
+def handed_over(engine: InContext, unit: FunctionUnit, scope: dict[str, dom.Value]) -> dict[str, dom.Value]:
+    """What the parameters are bound to, with a step that says where: only a call that is run needs it."""
+    if not _is_called(engine):
+        return scope
+    frame, name = engine.frames[-1], unit.name
+
+    def passed(parameter: str, v: dom.Value) -> dom.Value:
+        if not isinstance(v, (dom.Tensor, dom.Dim, dom.Data)) or v.trace is None:
+            return v
+        return dom.traced(v, dom.Trace(frame.module.path, frame.line, f"passed to `{name}` as `{parameter}`", v.trace))
+
+    return {parameter: passed(parameter, v) for parameter, v in scope.items()}
 
 
 def _missing(

@@ -40,7 +40,7 @@ class Test:
 
     def may_be(self, wanted: bool) -> tuple[str, ...]:
         """The exporters whose trace may take this arm."""
-        return tuple(e for e, v in self.verdict.items() if v is not (not wanted))
+        return tuple([e for e, v in self.verdict.items() if v is not (not wanted)])
 
 
 class Conditions(Arithmetic):

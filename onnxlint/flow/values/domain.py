@@ -575,7 +575,8 @@ def first_dim(t: Tensor) -> Extent | None:
 
 def common_source(tensors: Iterable[Tensor]) -> str:
     """What a value depends on that is made from all of `tensors`."""
-    return min((t.source for t in tensors), key=SOURCES.index, default="made")
+    sources = {t.source for t in tensors}
+    return next((source for source in SOURCES if source in sources), "made")
 
 
 Traced = TypeVar("Traced", bound="Tensor | Dim | Data | Shape")
