@@ -229,7 +229,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     text: str = ""  # the source text under the span, whitespace folded: what a fingerprint is made of
     hints: Mapping[str, str | int] = field(default_factory=dict)  # for the remedy; `$name` tells of a variable
-    outside: str = ""  # why no export comes through here
+    outside: str = ""  # why it affects no export
     doubt: str = ""  # why it is a note although one does: "axis", "flag" or "guess"
     about: str = ""  # the value or the decision that it stems from, as one word for all that stem from it
     also: tuple[Span, ...] = ()  # where else the same cause shows

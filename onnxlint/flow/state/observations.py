@@ -485,6 +485,14 @@ class ExportCall(Observation):
     later_loads: tuple[tuple[Span, str], ...] = ()
 
     @property
+    def chosen(self) -> str:
+        """The exporter that the call asks for by `dynamo=` or by its name; "" where it leaves that to a default."""
+        if self.api.startswith("torch.onnx.utils.") or ("dynamo" in self.arguments and self.dynamo is False):
+            return "torchscript"
+        asks = self.api == "torch.export.export" or ("dynamo" in self.arguments and self.dynamo is True)
+        return "dynamo" if asks else ""
+
+    @property
     def hints(self) -> dict[str, str | int]:
         """The names around the call, the exporter and the ranks of the examples, as far as they are known."""
         names = {"parameters": self.parameters, "inputs": self.input_names, "outputs": self.output_names}

@@ -41,7 +41,7 @@ def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
     verdicts = ", ".join(f"{tally} {words.VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
     if concealed:
         outside = 0 if show_all else sum(bool(f.outside) for f in report.findings)
-        where = f", {outside} outside of every export" if outside else ""
+        where = f", {outside} without effect on any export" if outside else ""
         verdicts += f" ({words.count(concealed, 'note')} hidden{where}, --show all)"
     if report.in_baseline:
         verdicts += f" ({report.in_baseline} in the baseline)"

@@ -6,7 +6,7 @@ libcst and the rules are imported only where there is something to look at: a ru
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.catalogue import Contract, speakers
 from onnxlint.base.records import Diagnostic, Finding, Fix, Outcome, Severity, Span
-from onnxlint.flow.state.observations import Observation
+from onnxlint.flow.state.observations import ExportCall, Observation
 
 KIND = "findings"
 WORTH_PROCESSES = 40  # files to work on before other processes are worth their start
@@ -38,6 +38,7 @@ class Written(msgspec.Struct, frozen=True, array_like=True):
 
 R = TypeVar("R", Said, Written)
 _NOTHING = Store(None)
+_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo"}
 
 
 def run_rules(
@@ -76,7 +77,8 @@ def run_rules(
     pairs = [pair for path in by_path for pair in results[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
     merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(pairs, catalogue))
-    return tuple(sorted(_with_something_to_read(list(merged)), key=_order)), broken
+    left = list(_of_chosen_exporter(merged, observations, exporters))
+    return tuple(sorted(_with_something_to_read(left), key=_order)), broken
 
 
 def by_file(
@@ -149,6 +151,22 @@ def _merged(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list
             refused = {e: o for e, o in finding.effects.items() if o is Outcome.EXPORT_ERROR}
             kept[id(host)] = replace(kept[id(host)], effects={**kept[id(host)].effects, **refused})
     return list(kept.values())
+
+
+def _of_chosen_exporter(
+    findings: Iterable[Finding], observations: Iterable[Observation], exporters: Sequence[str]
+) -> Iterator[Finding]:
+    """The findings; where every export call asks for one exporter, those that only the other one suffers are notes."""
+    calls = [o for o in observations if isinstance(o, ExportCall) and not o.outside]
+    chosen = {call.chosen for call in calls}
+    other = {"torchscript": "dynamo", "dynamo": "torchscript"}.get("".join(chosen), "")
+    for finding in findings:
+        harmed = {e for e, outcome in finding.effects.items() if outcome is not Outcome.OK}
+        if harmed == {other} and chosen.issubset(exporters) and not finding.outside:
+            path, line = min((call.span.path, call.span.line) for call in calls)
+            reason = f"only {_NAMES[other]} is affected, and {path}:{line} exports with {_NAMES[min(chosen)]}"
+            finding = replace(finding, severity=Severity.NOTE, outside=reason)
+        yield finding
 
 
 def _with_something_to_read(findings: list[Finding]) -> list[Finding]:
