@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import findings_of
+from analysing import findings_of, told
 
 LOOP = "k = data['image']['points']\nreturn [k[i] for i in range(k.shape[0])]"
 
@@ -42,3 +42,48 @@ def test_a_dict_of_settings_holds_no_tensors() -> None:
 def test_what_is_asked_for_a_key_and_read_by_it_is_a_dict(key: str, objected: list[str]) -> None:
     body = f"y = {{}}\nfor k in self.names:\n    if k in data:\n        y[k] = {key} * 2\nreturn y"
     assert [code for code in codes("data", body) if code != "ONX104"] == objected
+
+
+KEYWORDS = """
+class Encoder(nn.Module):
+    def forward(self, x, **kwargs):
+        config = kwargs.pop("config", None)
+        if config is not None and x.sum() > 0:
+            return x + config
+        return x * 2
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = Encoder()
+
+    def forward(self, x: Tensor, **kwargs):
+        more = {key: kwargs[key] for key in ("config", "lengths") if key in kwargs}
+        return self.encoder(x, **more)
+"""
+
+
+def test_keywords_that_nothing_passes_to_an_exported_model_are_not_there() -> None:
+    """A dict of those keywords that a caller passes is empty."""
+    assert told(KEYWORDS) == []
+
+
+@pytest.mark.parametrize(("parameters", "drawn"), [("x: Tensor, **inputs", 0), ("**inputs", 1)])
+def test_keywords_beside_which_there_is_no_input_are_the_inputs(parameters: str, drawn: int) -> None:
+    """Which ones, the source does not tell."""
+    source = f"class M(nn.Module):\n    def forward(self, {parameters}):\n"
+    source += "        return torch.rand(3) if 'seed' in inputs else torch.ones(3)\n"
+    assert len(told(source)) == drawn
+
+
+def test_a_keyword_that_a_model_passes_to_a_part_is_there() -> None:
+    """What is passed on is what the outer model gave."""
+    outer = """
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.m = M()
+    def forward(self, x: Tensor, config: Tensor):
+        return self.m(x, config=config)
+"""
+    assert "Branch data: config is not None and x.sum() > 0" in told(KEYWORDS + outer)

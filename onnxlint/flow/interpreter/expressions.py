@@ -235,8 +235,7 @@ class Expressions(Conditions):
         self.engine.report_loop(part.iter, iterable)
         items = self.engine.items_of(iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, dom.Seq) else None)
-        exact = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
-        exact = exact and all(_keeps_what_is_there(condition, part.target) for condition in part.ifs)
+        exact = listed = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
         for item in items:
             self.engine.budget.spend(1)
             self.assign(part.target, item)
@@ -244,10 +243,12 @@ class Expressions(Conditions):
             for condition in part.ifs:
                 test = self.test(condition)
                 left_out = left_out or not test.may_be(True)
+                decided = not (test.may_be(True) and test.may_be(False))
+                exact = exact and (decided or _keeps_what_is_there(condition, part.target))
                 for v, mask, asked in test.reads:
                     with self.engine.asking(asked):
                         self.engine.emit_read(observations.Branch, condition, v, mask)
-            if exact and left_out:
+            if listed and left_out:
                 continue
             if inner:
                 self._comprehend(inner, visit, size)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, sub, truediv
-from typing import Any
+from typing import Any, TypeGuard
 
 from onnxlint.flow.lowering import exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import unflattened_sizes
@@ -226,7 +226,20 @@ class Arithmetic(Running):
         pairs = [p for p in zip(x, y, strict=False) if p[0] != p[1] and any(isinstance(d, dom.Dim) for d in p)]
         return dom.Tuple(tuple(p[0] for p in pairs)), dom.Tuple(tuple(p[1] for p in pairs))
 
-    def _contains(self, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value:
+    def _are_keywords(self, v: dom.Value, node: ast.expr) -> TypeGuard[dom.Dict]:
+        """True for the `**kwargs` of traced code beside other parameters, where every key that it is passed is known.
+
+        A model that is exported is passed none but those of its example inputs.
+        """
+        a = self.unit.args if self.unit is not None else None
+        if a is None or a.kwarg is None or not isinstance(node, ast.Name) or node.id != a.kwarg.arg:
+            return False
+        others = a.vararg is not None or len(a.args) > 1
+        return others and self.engine.context.tracing and isinstance(v, dom.Dict) and v.rest is None and not v.merged
+
+    def _contains(self, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
+        if isinstance(a, dom.Const) and self._are_keywords(b, node.comparators[-1]):
+            return dom.Const((b.get(a.literal) is not None) is isinstance(node.ops[-1], ast.In))
         if isinstance(b, dom.Tensor) or (isinstance(a, dom.Tensor) and isinstance(b, (dom.Tuple, dom.Seq))):
             t = b if isinstance(b, dom.Tensor) else a
             assert isinstance(t, dom.Tensor)
