@@ -172,9 +172,8 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     Another function that a join passed over has to build no model that is not built anyway.
     """
     chains = engine.exports
-    whole = {c for c in chains if not any(len(o) > len(c) and o[: len(c)] == c for o in chains)}
     ran = sum(not why for *_, why in engine.exported_models)
-    if part.declared or not part.exports or not all(chains[c] for c in whole) or not 0 < ran == engine.complete:
+    if part.declared or not part.exports or not _all_known(chains) or not 0 < ran == engine.complete:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
@@ -192,6 +191,12 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     return created.issuperset(engine.created) and not any(
         isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over
     )
+
+
+def _all_known(chains: Mapping[tuple[tuple[str, int], ...], bool]) -> bool:
+    """True where each export call, from wherever it is called, has a known model."""
+    inner = {c[:n] for c in chains for n in range(len(c))}  # a function by itself, of which some caller says more
+    return all(known for c, known in chains.items() if c not in inner)
 
 
 def _forwards(
@@ -374,8 +379,15 @@ def _unknown_arguments(
     if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx"):
         skip = 0
     entry = exported_value if exported else entry_value
-    args = [entry(engine, unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
-    kwargs = {p.arg: entry(engine, unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
+    fed = engine.fed.get(unit.key) if not exported and _all_known(engine.exports) else None
+
+    def value(p: ast.arg, default: ast.expr | None) -> dom.Value:
+        """Of a parameter; what a model leaves out that is exported is what it is by default, as far as that is None."""
+        omitted = fed is not None and p.arg not in fed and isinstance(default, ast.Constant) and default.value is None
+        return dom.Config(default=dom.NONE) if omitted else entry(engine, unit, p, default)
+
+    args = [value(p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
+    kwargs = {p.arg: value(p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
     if a.vararg is not None:
         args.append(dom.Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
     return args, kwargs

@@ -1,7 +1,7 @@
 """What a call gives, by the names of the function's parameters."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -65,6 +65,15 @@ def bind(
     if a.kwarg is not None:
         values[a.kwarg.arg] = dom.Dict(tuple(sorted(left.items())), loose)
     return values
+
+
+def names_passed(unit: FunctionUnit, args: Sequence[dom.Value], kwargs: Iterable[str]) -> set[str]:
+    """The parameters for which a call may give something."""
+    names = [p.arg for p in (*unit.args.posonlyargs, *unit.args.args)]
+    if "**" in kwargs or any(is_starred(v) for v in args):
+        return {*names, *(p.arg for p in unit.args.kwonlyargs)}
+    flat = sum(len(v.items) if isinstance(v, dom.Tuple) and v.kind == "*" else 1 for v in args)
+    return {*names[:flat], *kwargs}
 
 
 def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
