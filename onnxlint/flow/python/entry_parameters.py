@@ -50,7 +50,8 @@ _PLAIN_NAMES = frozenset(_PLAIN_WORDS.split())
 def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
-    if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
+    optional = isinstance(default, ast.Constant) and default.value is None
+    if optional and (_LABELS.fullmatch(name) or _is_of_training(unit, name)):
         return dom.NONE  # an exported model computes no loss
     trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
@@ -59,7 +60,7 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
             if isinstance(annotated, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
                 return dom.Tensor(trace=trace)  # which is what an exporter can pass
             return dom.CONFIG if isinstance(annotated, dom.Dict) and plain_name(name) else annotated
-    if isinstance(default, ast.Constant) and default.value is None:
+    if optional:
         return dom.Tensor(trace=trace) if name in TENSOR_NAMES else dom.UNKNOWN
     if default is not None:
         return dom.CONFIG
@@ -70,6 +71,19 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     if _read_by_key(unit, name):
         return dom.Dict((), dom.Tensor(trace=trace))
     return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name))
+
+
+def _is_of_training(unit: FunctionUnit, name: str) -> bool:
+    """True where the body says that only training passes it: `is_training = p is not None`, or a loss where it is."""
+    text = _text_about(unit, name)
+    if f"{name} is not None" not in text:
+        return False
+    if re.search(rf"\b(?:\w+_)?train(?:ing)?(?:_\w+)? = \(?{name} is not None\b", text) is not None:
+        return True
+    if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text:
+        return False
+    arm = rf"^( *)(?:el)?if {name} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 .*loss\w*(?: = .*|\(.*)\b{name}\b"
+    return re.search(arm, text, re.MULTILINE) is not None
 
 
 def plain_name(name: object) -> bool:

@@ -1,0 +1,50 @@
+"""Arguments that only training passes: an exported model is not given them, and their arms do not run."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import told
+
+TRAINING = {
+    "a name for it": "is_training = {p} is not None\nif is_training:\n    x = x + torch.rand(3)\nreturn x",
+    "a name and more": "train_mode = {p} is not None and self.a\nif train_mode:\n    x = x + torch.rand(3)\nreturn x",
+    "a loss": "if {p} is not None:\n    n = x.sum().item()\n\n    return F.mse_loss(x, {p}) * n\nreturn x",
+    "a loss that is assigned": "if {p} is not None:\n    loss = (x - {p}) * x.max().item()\n    x = x * loss\nreturn x",
+}
+INFERENCE = {
+    "an arm without a loss": "if {p} is not None:\n    x = x + torch.rand(3)\nreturn x",
+    "a loss elsewhere": "if {p} is not None:\n    x = x + torch.rand(3)\nloss = x * {p}\nreturn x + loss",
+    "another name": "pretrained = {p} is not None\nif pretrained:\n    x = x + torch.rand(3)\nreturn x",
+    "no more than training": "if self.training and {p} is None:\n    return x\nreturn x + torch.rand(3)",
+}
+
+
+def _observed(body: str, parameter: str, default: str = " = None") -> list[str]:
+    lines = textwrap.indent(body.replace("{p}", parameter.partition(":")[0]), " " * 8)
+    return told(f"class M(nn.Module):\n    def forward(self, x: Tensor, {parameter}{default}):\n{lines}\n")
+
+
+@pytest.mark.parametrize("parameter", ["actions", "actions: Tensor | None", "y"])
+@pytest.mark.parametrize("body", TRAINING.values(), ids=TRAINING)
+def test_an_arm_that_only_training_takes_is_silent(body: str, parameter: str) -> None:
+    """What the forward names after training, or computes a loss of, no export passes."""
+    assert _observed(body, parameter) == []
+
+
+@pytest.mark.parametrize("body", INFERENCE.values(), ids=INFERENCE)
+def test_another_argument_may_be_passed(body: str) -> None:
+    """An optional input is one of the model too."""
+    assert _observed(body, "extra") != []
+
+
+def test_what_has_no_default_is_passed() -> None:
+    """A loss of an input that every call passes is what is exported."""
+    assert _observed(TRAINING["a loss"], "actions", "") != []
+
+
+@pytest.mark.parametrize("name", ["mask", "lengths", "valid_mask"])
+def test_a_mask_that_a_loss_takes_too_is_an_input(name: str) -> None:
+    """It may be passed without any label."""
+    assert _observed(TRAINING["a loss"], name) != []
