@@ -35,6 +35,7 @@ from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.modules import Project
 
 _LISTED = re.compile(r"[\"']\s*:\s*([A-Z]\w*)\s*[,}]")  # in a dict of classes, from which settings choose parts
+_OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
 
@@ -216,7 +217,7 @@ def _forwards(
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
-        if unit is None or unit.key in engine.reached or name_of(unit) in part.run:
+        if unit is None or name_of(unit) in part.run or engine.reached.keys() >= {u.key for u in _run_by(c, unit)}:
             return
         if _is_autograd(c) and _is_applied(part, c):
             return
@@ -233,6 +234,16 @@ def _forwards(
         )
         rest = [c for c in (*traced, *autograd) if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
+
+
+def _run_by(c: ClassInfo, forward: FunctionUnit) -> Iterator[FunctionUnit]:
+    """The forward of a class and, where that is inherited, the methods in its place that it calls of this class."""
+    yield forward
+    if forward.cls is not None and forward.cls is not c:
+        for name in dict.fromkeys(_OWN_CALL.findall(forward.text)):
+            unit = c.find_method(name)
+            if unit is not None and unit is not forward.cls.find_method(name):
+                yield unit
 
 
 def _constructor_parts(cls: ClassInfo) -> Iterator[ClassInfo]:

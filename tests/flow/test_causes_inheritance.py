@@ -17,6 +17,24 @@ CASES = {
                 super().__init__()
                 self.body = nn.Linear(4, 4)
     """,
+    "a method in the place of one that an inherited forward calls, which ran for the class above": """
+        class Base(nn.Module):
+            def forward(self, x):
+                return self.encode(x) * 2
+            def encode(self, x):
+                return x
+        class M(Base):
+            def encode(self, x):
+                if x.sum() > 0:  # expect: ONX101
+                    return x
+                return -x
+        class All(nn.Module):
+            def __init__(self, kind):
+                super().__init__()
+                self.parts = nn.ModuleList([Base(), M()])
+            def forward(self, x):
+                return self.parts[0](x)
+    """,
     "a template method of the base, filled in by the child": """
         class Base(nn.Module):
             def forward(self, x):
