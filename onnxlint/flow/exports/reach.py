@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from onnxlint.flow.exports.deployment import methods_called
+from onnxlint.flow.exports.refused_exports import refused
 from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, has_layers
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
@@ -103,8 +104,12 @@ class Reach:
         scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
         unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
         apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
+        modules = [info for info in self.modules if not self.is_test(info)]
+        refusals = refused(modules, [root[:2] for root in self.roots], own)
         for c, reason in own.items():
-            if bounded and not self._is_seen(c):
+            if c in refusals:
+                outside[name_of(c)] = refusals[c]
+            elif bounded and not self._is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and models and not (bounded and self._is_root(c)):
                 outside[name_of(c)] = reason

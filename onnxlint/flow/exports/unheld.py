@@ -53,7 +53,7 @@ class Unheld:
         makers: dict[str, str] = {}
         for info in self._mentioning([c.name]):
             for unit in (*info.classes.values(), *info.functions.values()):
-                text = _code(unit.text) if unit is not c and "." not in unit.qualname and c.name in unit.text else ""
+                text = code_of(unit.text) if unit is not c and "." not in unit.qualname and c.name in unit.text else ""
                 if word.search(text):
                     if (isinstance(unit, ClassInfo) and unit.is_module()) or other.search(text):
                         return True
@@ -93,6 +93,6 @@ def _is_passed(name: str, text: str) -> bool:
     return re.search(rf"\b(?!{name}\b)[A-Z]\w*\([^()]*\b(?:{'|'.join([*variables, name])})\b", text) is not None
 
 
-def _code(text: str) -> str:
+def code_of(text: str) -> str:
     """A source without comments and long strings."""
     return _TALK.sub("", text)
