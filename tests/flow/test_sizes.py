@@ -371,3 +371,21 @@ def test_a_tensor_made_of_numbers_holds_numbers() -> None:
 
 def test_arithmetic_alone_on_a_tensor_made_of_sizes_has_one_cause() -> None:
     assert codes(MADE + "return x / total") == codes(MADE + "return x / sizes[0, 0]")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return F.grid_sample(x, y.unsqueeze(-2)).permute(0, 2, 3, 1).squeeze(-2)",
+        "return x.unsqueeze(-2).permute(0, 2, 3, 1).squeeze(-2)",
+        "return self.conv(x.unsqueeze(1)).squeeze(1)",
+        "return x[..., :1].squeeze(-1)",
+    ],
+)
+def test_a_squeeze_of_an_axis_that_was_added(body: str) -> None:
+    assert "ONX215" not in codes(body)
+
+
+def test_a_squeeze_of_an_axis_of_the_input_itself() -> None:
+    assert "ONX215" in codes("return x.permute(0, 2, 3, 1).squeeze(-2)")
+    assert "ONX215" in codes("return x.squeeze(1)")
