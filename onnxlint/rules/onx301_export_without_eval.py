@@ -1,9 +1,13 @@
+from collections.abc import Sequence
+
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument
+
+MOST = 2  # classes and kinds of layers that a message names
 
 
 class ExportWithoutEval(Rule):
@@ -16,8 +20,9 @@ class ExportWithoutEval(Rule):
             return
         if call.training is None and call.api != "torch.export.export":
             yield Objection(
-                f"`{call.model}` is exported without `eval()`: dropout and batch norm stay in training mode",
+                f"`{call.model}` is exported without `eval()`: {_difference(call.mode_matters)}",
                 "call `model.eval()` before the export",
+                about=f"train mode of {call.model}",
             )
 
     def fix(self, site: Site) -> Fix | None:
@@ -37,3 +42,17 @@ class ExportWithoutEval(Rule):
             return None
         code = f"{site.source(model)}.eval()"
         return site.fix(f"call `{code}` before the export", Safety.UNSAFE, site.insert_before(statement, code))
+
+
+def _difference(differing: Sequence[str]) -> str:
+    """What differs in training mode: classes that ask for it first, then layers."""
+    asking = [words.partition(" reads ")[0] for words in differing if " reads " in words]
+    staying = [words.partition(" stays ")[0] for words in differing if " stays " in words]
+    reads = [f"{_listed(asking)} read{'s'[: len(asking) < 2]} `self.training`"] if asking else []
+    stays = [f"{_listed(staying)} stay{'s'[: len(staying) < 2]} in training mode"] if staying else []
+    return ", and ".join([*reads, *stays])
+
+
+def _listed(words: Sequence[str]) -> str:
+    *first, last = [*words[:MOST], *["others"][: len(words) > MOST]]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -61,6 +61,20 @@ def export(m, x):
 def later(m, x):
     torch.onnx.export(m, x, "c.onnx", dynamo=False, dynamic_axes={}, example_outputs=x)
 """
+TRAINING = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        return (x, x * 2) if self.training else x
+
+def export(dynamic):
+    model = M()
+    if dynamic:
+        torch.onnx.export(model, (torch.zeros(2, 3),), "m.onnx", dynamic_axes={"x": {0: "b"}}, input_names=["x"])
+    else:
+        torch.onnx.export(model, (torch.zeros(2, 3),), "m.onnx", dynamic_axes={})
+"""
 
 
 @pytest.fixture
@@ -95,6 +109,11 @@ def test_a_loop_over_another_axis_is_another_cause(check):
 def test_calls_with_the_same_removed_argument_are_one_finding_for_a_function(check):
     merged = one_per_cause(check(CALLS))
     assert places(merged, "ONX507") == [(4, [5]), (8, [])]
+
+
+def test_two_exports_of_a_model_in_train_mode_are_one_finding_for_a_function(check):
+    merged = one_per_cause(check(TRAINING))
+    assert places(merged, "ONX301") == [(10, [12])]
 
 
 def test_a_silenced_member_is_not_listed_and_a_silenced_first_one_hides_no_other(check):

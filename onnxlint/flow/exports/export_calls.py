@@ -50,7 +50,7 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
         api=name,
         dynamo=dynamo,
         mode=_mode(model),
-        mode_matters=_mode(model) != "train" or heeds_mode(model),
+        mode_matters=heeds_mode(model) if _mode(model) == "train" else (),
         model=_label(model),
         has_dynamic_axes=unknown or not dom.is_none(axes_value),
         has_dynamic_shapes=not dom.is_none(shapes_value),

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
@@ -10,26 +10,33 @@ from onnxlint.flow.values.node_places import Place, last_name
 
 _ASKS = re.compile(r"\bself\.training\b")
 _NAME = re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:Lazy)?(\w+?)(?:[123]d)?$")
+_WORDS = (("Dropout", "dropout"), ("BatchNorm", "batch norm"), ("InstanceNorm", "instance norm"))
 _RECURRENT = ("RNN", "LSTM", "GRU")
 _DROPPING = ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")  # dropout=0.1
 
 
-def heeds_mode(model: dom.Value) -> bool:
-    """True where something that the model is made of is known to differ in training mode, and is in that mode."""
-    return _heeds(model, set())
+def heeds_mode(model: dom.Value) -> tuple[str, ...]:
+    """What the model is made of that is known to differ in training mode, and is in that mode: in plain words."""
+    return tuple(dict.fromkeys(_heeding(model, set())))
 
 
-def _heeds(v: dom.Value, seen: set[dom.Object]) -> bool:
+def _heeding(v: dom.Value, seen: set[dom.Object]) -> Iterator[str]:
     if isinstance(v, dom.Instance):
         if v.object in seen or v.mode == "eval":
-            return False
+            return
         seen.add(v.object)
-        asks = any(_ASKS.search(c.text) for c in v.object.cls.mro())
-        return asks or any(_heeds(inner, seen) for inner in v.object.attrs.values())
-    if isinstance(v, dom.Layer):
+        yield from (f"`{c.name}` reads `self.training`" for c in v.object.cls.mro() if _ASKS.search(c.text))
+        inner: Iterable[dom.Value] = v.object.attrs.values()
+    elif isinstance(v, dom.Layer):
+        if _layer_heeds(v):
+            name = v.name.rpartition(".")[2]
+            known = (word for part, word in _WORDS if part in name)
+            yield f"{next(known, f'`{name}`')} stays in training mode"
         inner = [v.items] if v.items is not None else [value for _, value in v.args]
-        return _layer_heeds(v) or any(_heeds(i, seen) for i in inner)
-    return any(_heeds(i, seen) for i in dom.held(v))
+    else:
+        inner = dom.held(v)
+    for value in inner:
+        yield from _heeding(value, seen)
 
 
 def _layer_heeds(layer: dom.Layer) -> bool:

@@ -448,7 +448,7 @@ class ExportCall(Observation):
     caller: str = ""  # where the function around it is called with these arguments
     dynamo: bool | None = True
     mode: str | None = None  # "train", "eval" or None
-    mode_matters: bool = True  # False: the model is known to answer the same in both
+    mode_matters: tuple[str, ...] = ()  # to what of the model, in words, where it is in training mode
     model: str = ""
     has_dynamic_axes: bool = False
     has_dynamic_shapes: bool = False

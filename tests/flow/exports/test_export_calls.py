@@ -316,3 +316,16 @@ def test_the_part_of_a_model_from_a_checkpoint_is_what_is_exported() -> None:
     call = f"torch.onnx.export(Lit.load_from_checkpoint('m').net.eval(), {IMAGE}, 'm.onnx')"
     observation = export(call, f"import lightning\n{whole}")
     assert (observation.model, observation.mode) == ("M", "eval")
+
+
+@pytest.mark.parametrize(
+    ("inner", "named"),
+    [
+        ("Asks()", ("`Asks` reads `self.training`",)),
+        ("nn.Sequential(nn.BatchNorm2d(3), nn.BatchNorm2d(3))", ("batch norm stays in training mode",)),
+        ("[nn.Dropout(0.5), Asks()]", ("dropout stays in training mode", "`Asks` reads `self.training`")),
+        ("nn.GRU(4, 4, 2, dropout=0.5)", ("`GRU` stays in training mode",)),
+    ],
+)
+def test_what_differs_in_training_mode_is_named(inner: str, named: tuple[str, ...]) -> None:
+    assert export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters == named
