@@ -18,10 +18,13 @@ class RandomInForward(Rule):
 
     def on_random_draw(self, node: Node, draw: RandomDraw) -> Objections:
         source = "Python's or numpy's generator, once, while it is traced" if draw.source == "python" else "a generator"
+        meant = draw.latent or self._is_sampling(node)
         yield Objection(
             f"`{self.source(node)}` draws from {source}; the graph cannot give eager's numbers",
-            "pass the noise in as an input, or draw only under `if self.training:`",
-            severity=Severity.NOTE if self._is_sampling(node) else None,
+            "make the noise an input: the model is meant to sample"
+            if meant
+            else "pass the noise in as an input, or draw only under `if self.training:`",
+            severity=Severity.NOTE if meant else None,
             about="random draws",
             in_class=True,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from analysing import findings_of, found_and_expected
 
@@ -472,5 +474,44 @@ def test_noise_whose_strength_is_passed_in_is_meant(noise: str, objected: list[s
         class M(nn.Module):
             def forward(self, x: Tensor, noise_scale: float = 0.6, temperature: float = 1.0):
                 return x + {noise}
+    """
+    assert [code for code, _, _ in findings_of(source)] == objected
+
+
+@pytest.mark.parametrize(
+    ("body", "objected"),
+    [
+        ("z = torch.randn(x.size(0), 4).to(x.device)\nz = self.part(z)\nreturn z + x", []),
+        ("return self.part(torch.randn_like(x))", []),
+        ("return self.part(input=torch.randn_like(x))", []),
+        ("return self.decode(torch.randn(x.size(0), 4) * self.scale)", []),
+        (
+            "z = torch.randn(2, 4)\nfor i in range(2):\n    z, _ = self._modules[f'p{i}'](z, x)\nreturn z",
+            [],
+        ),
+        ("eps = torch.randn_like(x)\nreturn self.part(x) + eps * x", ["ONX305"]),
+        ("eps = torch.randn_like(x)\nreturn self.mixed(x, eps)", ["ONX305"]),
+        ("noise = torch.randn_like(x)\nh = x + noise\nreturn self.part(h) + self.part(noise)", ["ONX305"]),
+        ("return self.part(torch.randn_like(x) * x)", ["ONX305"]),
+        ("return self.part(torch.rand_like(x))", ["ONX305"]),
+        ("noise = torch.randn_like(x)\nreturn torch.sigmoid(noise)", ["ONX305"]),
+    ],
+)
+def test_noise_alone_that_a_part_is_fed_is_meant(body: str, objected: list[str]) -> None:
+    source = f"""
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = nn.Linear(4, 4)
+                self.scale = 0.5
+
+            def decode(self, z):
+                return self.part(z)
+
+            def mixed(self, mean, eps):
+                return mean + eps
+
+            def forward(self, x: Tensor):
+{textwrap.indent(body, " " * 16)}
     """
     assert [code for code, _, _ in findings_of(source)] == objected

@@ -20,8 +20,8 @@ from onnxlint.flow.operators.transfer import Call, like, numpy_result, result_by
 from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.liveness import for_training_only
-from onnxlint.flow.state.protocols import Assigning, Engine, Observing
+from onnxlint.flow.state.liveness import fed_with, for_training_only
+from onnxlint.flow.state.protocols import Assigning, Engine, Observing, Running
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -38,6 +38,7 @@ class LibraryCall(Call):
 
 Function = Callable[[LibraryCall], dom.Value]
 
+_NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
 _RANDOM = frozenset(
     [
         "rand",
@@ -594,10 +595,20 @@ def _drawn(engine: Observing, node: ast.AST, name: str, source: str = "torch") -
     if engine.context.tracing and not (
         frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
     ):
-        engine.emit(observations.RandomDraw, node, op=name, source=source)
+        latent = name.rpartition(".")[2] in _NOISE and _is_latent(frame, node)
+        engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent)
         asked = without_mode(engine.frames)
         if asked is not None:
             engine.emit(observations.DropoutCall, asked, op=asked.text)
+
+
+def _is_latent(frame: Running, draw: ast.AST) -> bool:
+    """True where a part of a model, or first of all a method of it, is fed noise alone: to sample is what it is for."""
+    fed = fed_with(frame.body.function, frame.statement_node, draw)
+    if fed is None or ast.unparse(fed[0].func).partition(".")[0] != "self":
+        return False
+    called = frame.eval(fed[0].func) if isinstance(fed[0].func, ast.Attribute) else dom.UNKNOWN
+    return not isinstance(called, dom.Function) or fed[1] in fed[0].args[:1]
 
 
 def _holds(call: LibraryCall, condition: str) -> bool:

@@ -203,6 +203,40 @@ def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
     return used and target.id not in _read_in_eval(function)
 
 
+def fed_with(function: ast.AST, statement: ast.stmt | None, draw: ast.AST) -> tuple[ast.Call, ast.AST] | None:
+    """The call that is first of all passed what `draw` gives, at most scaled, and the argument that it is there."""
+    user, value = _user(statement or draw, draw)
+    if isinstance(user, ast.Call):
+        return user, value
+    if not isinstance(user, ast.Assign) or len(user.targets) != 1 or not isinstance(user.targets[0], ast.Name):
+        return None
+    name, end = user.targets[0].id, user.end_lineno or user.lineno
+    reads = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > end]
+    first = min(reads, key=lambda n: (n.lineno, isinstance(n.ctx, ast.Store), n.col_offset), default=None)
+    calls = (n for n in nodes_of(function) if isinstance(n, ast.Call))
+    fed = next((c for c in calls if first in (*c.args, *(k.value for k in c.keywords))), None)
+    return (fed, first) if fed is not None and first is not None else None
+
+
+def _user(statement: ast.AST, draw: ast.AST) -> tuple[ast.AST | None, ast.AST]:
+    """What uses what `draw` gives, at most converted or scaled by a setting, and what it uses of it."""
+    parents = {inner: node for node in ast.walk(statement) for inner in ast.iter_child_nodes(node)}
+    while True:
+        match parents.get(draw):
+            case ast.Attribute(_, method) as at if method in _CONVERSIONS and isinstance(parents[at], ast.Call):
+                draw = parents[at]
+            case ast.BinOp(one, ast.Mult() | ast.Div(), other) as at if _is_setting(other if one is draw else one):
+                draw = at
+            case ast.keyword() as at:
+                return parents[at], draw
+            case at:
+                return at, draw
+
+
+def _is_setting(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or ast.unparse(node).startswith("self.")
+
+
 @lru_cache(maxsize=256)
 def _read_in_eval(function: ast.AST) -> frozenset[str]:
     return frozenset(_reads_in_eval(function))

@@ -175,9 +175,13 @@ class Call(Operation):
 
 @dataclass(frozen=True, slots=True)
 class RandomDraw(Call):
-    """Random numbers; `source` is the generator: torch's, or one of Python or numpy."""
+    """Random numbers; `source` is the generator: torch's, or one of Python or numpy.
+
+    `latent` is True where they are what a generator begins from: noise alone, which a part of the model is fed.
+    """
 
     source: Literal["torch", "python"] = "torch"
+    latent: bool = False
 
 
 class DropoutCall(Call):
