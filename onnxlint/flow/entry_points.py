@@ -23,7 +23,7 @@ from onnxlint.flow.python.entry_parameters import entry_value, exported_value, u
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import ENTRY, LINE
 from onnxlint.flow.state.candidates import Candidate, candidates
-from onnxlint.flow.state.constructor_calls import ConstructorCalls
+from onnxlint.flow.state.constructor_calls import ConstructorCalls, changed_numbers
 from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.tables.operator_table import OpTable
@@ -420,6 +420,7 @@ def _switch_mode(engine: Interpreter, cls: ClassInfo, method: str) -> None:
 def _run_script(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run a function that exports, untraced, for the call of the exporter in it."""
     args, kwargs = _script_arguments(unit)
+    kwargs |= dict.fromkeys(changed_numbers(unit, engine.project.modules.values()), dom.CONFIG)
     # Who calls the method may have put its object in eval mode.
     bound = dom.Instance(engine.model(unit.cls), mode="") if unit.cls is not None else None
     if unit.has_decorator("staticmethod", "classmethod"):

@@ -1,4 +1,4 @@
-"""What the calls of a project give to constructors: a default that no call changes is what is exported."""
+"""What the calls of a project give to constructors and scripts: a default that no call changes is what is exported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from onnxlint.flow.values.domain import Const
-from onnxlint.project.classes import ClassInfo, ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 _CALL = re.compile(r"([A-Z]\w*)\(")  # also the end of a word: to look behind at every character takes its time
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
@@ -46,6 +46,29 @@ class ConstructorCalls:
         if name not in self._calls:
             self._calls[name] = [_call(text, at) for text, at in self._places.get(name, ())]
         return self._calls[name]
+
+
+def changed_numbers(unit: FunctionUnit, modules: Iterable[ModuleInfo]) -> set[str]:
+    """The parameters that a function asks of in a condition, whose number by default some call does not leave alone."""
+    positional = [*unit.args.posonlyargs, *unit.args.args]
+    bound = unit.cls is not None and not unit.has_decorator("staticmethod")
+    numbers = {
+        p.arg: (len(positional) - i - bound, default)
+        for i, (p, default) in enumerate(zip(reversed(positional), reversed(unit.args.defaults), strict=False), 1)
+        if isinstance(default, ast.Constant) and type(default.value) in (int, float)
+    }
+    tests = [n.test for n in ast.walk(unit.node) if isinstance(n, (ast.If, ast.IfExp, ast.While))] if numbers else []
+    asked = {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
+    if not numbers.keys() & asked:
+        return set()
+    pattern = re.compile(rf"(?<!def )(?<!onnx\.)(?<!export\.)\b{re.escape(unit.name)}\(")
+    texts = (m.source.text for m in modules if unit.name in m.source.text and not _TEST.search(m.path))
+    calls = [call for text in texts for match in pattern.finditer(text) if (call := _call(text, match.start()))]
+    return {
+        name
+        for name, (position, default) in numbers.items()
+        if name in asked and any(_changes(call, position, name, Const(default.value)) for call in calls)
+    }
 
 
 def _call(text: str, at: int) -> ast.Call | None:

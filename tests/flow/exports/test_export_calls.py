@@ -329,3 +329,44 @@ def test_the_part_of_a_model_from_a_checkpoint_is_what_is_exported() -> None:
 )
 def test_what_differs_in_training_mode_is_named(inner: str, named: tuple[str, ...]) -> None:
     assert export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters == named
+
+
+@pytest.mark.parametrize(
+    ("call", "exports"),
+    [
+        ("args = argparse.ArgumentParser().parse_args()\n    convert(args.batch_size)", 2),
+        ("convert(batch_size=int(sys.argv[1]))", 2),
+        ("convert()", 1),
+        ("convert(batch_size=1)", 1),
+    ],
+)
+def test_a_number_that_the_command_line_overrides_is_not_its_default(call: str, exports: int) -> None:
+    source = f"""
+def convert(batch_size=1):
+    dynamic = False
+    if batch_size <= 0:
+        dynamic = True
+    if dynamic:
+        torch.onnx.export(M(), {IMAGE}, 'm.onnx', dynamic_axes={{'x': [0]}})
+    else:
+        torch.onnx.export(M(), {IMAGE}, 'm.onnx')
+
+if __name__ == '__main__':
+    import argparse, sys
+    {call}
+"""
+    seen = facts_of(project_of(PRELUDE + MODELS + source))
+    assert sum(isinstance(f, ExportCall) for f in seen) == exports
+
+
+@pytest.mark.parametrize("head", ["@staticmethod\n    def run(", "@classmethod\n    def run(cls, ", "def run(self, "])
+def test_a_number_is_looked_for_where_the_call_of_a_method_has_it(head: str) -> None:
+    source = f"""
+class Convert:
+    {head}batch_size=1):
+        if batch_size <= 0:
+            torch.onnx.export(M(), {IMAGE}, 'm.onnx', dynamic_axes={{'x': [0]}})
+
+Convert().run(int(sys.argv[1]))
+"""
+    assert any(isinstance(f, ExportCall) for f in facts_of(project_of(PRELUDE + "import sys\n" + MODELS + source)))
