@@ -241,6 +241,11 @@ class Finding:
         return hashlib.sha256(basis.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def number_frozen(at: Span) -> str:
+    """What is said to be `about` a number that became a plain one there."""
+    return f"number frozen at {at.line}:{at.column}"
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """Something about the run itself: an unreadable file, a mistake in the configuration, an internal error."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind
+from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind, number_frozen
 
 _CERTAINTY, _SEVERITIES = tuple(VerdictKind), tuple(Severity)
 _PACKED = "packed sequence"
@@ -34,10 +34,12 @@ def _about(finding: Finding) -> str:
     return finding.about
 
 
-def _first(finding: Finding) -> tuple[bool, int, int, int, int]:
-    """A rule's finding comes before an exporter's word, then the most certain, then what the file has first."""
+def _first(finding: Finding) -> tuple[bool, bool, int, int, int, int]:
+    """Where a number was frozen comes before its uses, a rule's finding before an exporter's word, then the most
+    certain, then what the file has first."""
     span = finding.span
     return (
+        not finding.about.endswith(number_frozen(span)),
         finding.code.startswith("ONX7"),
         _CERTAINTY.index(finding.verdict),
         _SEVERITIES.index(finding.severity),

@@ -6,7 +6,7 @@ import itertools
 import random
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -317,3 +317,10 @@ def test_observations_at_one_place_are_the_same_one_whichever_comes_first() -> N
         assert a.and_also(a) is a
     (one,) = merged([[observation] for observation in observations])
     assert one == Branch(span, "x > y", "f", reads="data", form="equal", exporters=("torchscript", "dynamo"))
+
+
+def test_a_test_of_two_frozen_numbers_belongs_to_neither() -> None:
+    span = Span("a.py", 1, 1, 1, 9)
+    n, m = (Branch(span, "n > m", "f", reads="data", frozen=replace(span, line=line)) for line in (2, 3))
+    assert n.and_also(n).frozen == n.frozen
+    assert n.and_also(m).frozen is m.and_also(n).frozen is None

@@ -61,6 +61,27 @@ def export(m, x):
 def later(m, x):
     torch.onnx.export(m, x, "c.onnx", dynamo=False, dynamic_axes={}, example_outputs=x)
 """
+FROZEN = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        n = int((x > 0).sum())
+        if n == 0:
+            return x
+        h = int(x.shape[1])
+        for i in range(h):
+            x = x + i
+        for i in range(n):
+            x = x * 2
+        if x.sum() > h:
+            x = x.reshape(n, h)
+        return x[:n]
+
+def export():
+    names = {"x": {0: "batch", 1: "time"}}
+    torch.onnx.export(M(), (torch.zeros(2, 3),), "m.onnx", input_names=["x"], dynamic_axes=names, dynamo=False)
+"""
 TRAINING = """\
 import torch
 
@@ -109,6 +130,12 @@ def test_a_loop_over_another_axis_is_another_cause(check):
 def test_calls_with_the_same_removed_argument_are_one_finding_for_a_function(check):
     merged = one_per_cause(check(CALLS))
     assert places(merged, "ONX507") == [(4, [5]), (8, [])]
+
+
+def test_the_uses_of_a_frozen_number_are_listed_where_it_is_frozen(check):
+    merged = one_per_cause(check(FROZEN))
+    shown = [(f.code, f.span.line, [s.line for s in f.also]) for f in merged.findings if f.span.line < 16]
+    assert shown == [("ONX401", 5, [6, 11]), ("ONX202", 8, [9]), ("ONX101", 13, [])]
 
 
 def test_two_exports_of_a_model_in_train_mode_are_one_finding_for_a_function(check):

@@ -24,6 +24,7 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 MANY_NAMES = 200
 _WORD = re.compile(r"\w+")
+_MAY_STAY = ("", "range()", "max()", "min()", "len()")  # what they give is no plain number in every export
 
 
 class Emitter(Located, Engine):
@@ -125,7 +126,7 @@ class Emitter(Located, Engine):
         """A condition reads `v`."""
         if not mask:
             return
-        fields: dict[str, Any] = dict(more)
+        fields: dict[str, Any] = {**more, "frozen": _frozen_at(v)}
         sure = True
         if isinstance(v, dom.Tensor):
             if v.source == "made" and not v.axes:
@@ -179,9 +180,10 @@ class Emitter(Located, Engine):
                 self.emit(observations.Loop, node, v.trace, sure=sure, doubt=doubt, over="tensor", axes=axes)
         elif isinstance(v, dom.Seq) and isinstance(v.size, dom.Dim):
             axes = tuple(sorted(v.size.axes))
-            self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes)
+            frozen = _frozen_at(v.size)
+            self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes, frozen=frozen)
         elif isinstance(v, dom.Seq) and isinstance(v.size, (dom.Data, dom.Array)) and not v.size.fixed:
-            self.emit(observations.Loop, node, v.size.trace, over="data")
+            self.emit(observations.Loop, node, v.size.trace, over="data", frozen=_frozen_at(v.size))
 
     # ----------------------------------------------------------------------------------------------- escapes
 
@@ -488,6 +490,12 @@ class Emitter(Located, Engine):
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""
         first = self.reads.first_read(frame.unit, name) if frame.unit is not None else None
         return first is not None and first <= frame.line
+
+
+def _frozen_at(v: dom.Value) -> Span | None:
+    """Where a value of tensor data or a dynamic size became a plain number, whatever asks for it later."""
+    site = v.site if isinstance(v, (dom.Data, dom.Dim, dom.Array)) else None
+    return site.place.span if site is not None and site.how not in _MAY_STAY else None
 
 
 def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:

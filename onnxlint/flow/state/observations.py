@@ -22,6 +22,7 @@ class Observation:
     `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
     the variables there (see flow/state/variable_kinds.py), and under the empty name of the value that it is about.
     `certain` is False where the export comes through here with some settings or sizes only.
+    `frozen` is where the number that it is about became a plain one.
     """
 
     span: Span
@@ -35,6 +36,7 @@ class Observation:
     certain: bool = True
     doubt: str = ""
     outside: str = ""
+    frozen: Span | None = field(default=None, hash=False, compare=False)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -60,6 +62,8 @@ class Observation:
             one = replace(one, opset=two.opset)  # a default, where a caller gives what is not known
         if bool(self.outside) != bool(other.outside):
             return one
+        if self.frozen != other.frozen:
+            one = replace(one, frozen=None)
         exporters = tuple(e for e in EXPORTERS if e in self.exporters or e in other.exporters)
         doubt, certain = min(self.doubt, other.doubt, key=DOUBTS.index), self.certain or other.certain
         if (one.doubt, one.certain, one.exporters) == (doubt, certain, exporters):

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from onnxlint.base.catalogue import Contract
-from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described
-from onnxlint.flow.state.observations import Observation
+from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described, number_frozen
+from onnxlint.flow.state.observations import Escape, Observation
 from onnxlint.rules.engine.observed_file import ObservedFile
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.rule import Objection, Rule
@@ -108,6 +108,9 @@ def _finding(
         severity = Severity.NOTE
     at = objection.at or observation.span
     about = objection.about if objection.in_class or not objection.about else f"{observation.symbol} {objection.about}"
+    frozen = observation.span if isinstance(observation, Escape) else observation.frozen
+    if frozen in file.frozen and frozen is not None:
+        about = number_frozen(frozen)
     finding = Finding(
         code=rule.code,
         rule=rule.name,

@@ -15,7 +15,7 @@ import libcst as cst
 from libcst.metadata import BaseMetadataProvider, MetadataWrapper
 
 from onnxlint.base.records import Diagnostic, Span, described
-from onnxlint.flow.state.observations import Observation
+from onnxlint.flow.state.observations import Escape, Observation
 from onnxlint.rules.engine.cst_tree import BLOCKS, Place, Tree, children, walk
 from onnxlint.rules.engine.site import variables
 from onnxlint.rules.engine.source_page import Page
@@ -99,6 +99,9 @@ class ObservedFile:
 
     def __init__(self, page: Page, observations: Iterable[Observation], broken: list[Diagnostic]) -> None:
         self.page = page
+        observations = tuple(observations)
+        escapes = {o.span for o in observations if isinstance(o, Escape)}
+        self.frozen = escapes.intersection(o.frozen for o in observations)  # the numbers that something else is about
         pieces: dict[int, Piece] = {}
         for observation in observations:
             line = observation.statement or observation.span.line
