@@ -36,6 +36,7 @@ from onnxlint.project.modules import Project
 
 _LISTED = re.compile(r"[\"']\s*:\s*([A-Z]\w*)\s*[,}]")  # in a dict of classes, from which settings choose parts
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
+_WORD = re.compile(r"\w+")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
 
@@ -226,13 +227,14 @@ def _forwards(
         else:
             yield _autograd(engine, c, unit) if _is_autograd(c) else _forward(engine, c)
 
+    ordered = _wholes_first([*traced, *autograd])
     for apart in (False, True):  # what is inside first, so that it need not run again
         yield from (
             _forward(engine, c, c not in parts and c.name not in listed)
             for c in roots
             if (names[c] in part.outside) is apart
         )
-        rest = [c for c in (*traced, *autograd) if c not in roots and (name_of(c) in part.outside) is apart]
+        rest = [c for c in ordered if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
 
 
@@ -244,6 +246,27 @@ def _run_by(c: ClassInfo, forward: FunctionUnit) -> Iterator[FunctionUnit]:
             unit = c.find_method(name)
             if unit is not None and unit is not forward.cls.find_method(name):
                 yield unit
+
+
+def _wholes_first(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
+    """The classes, each behind its bases and those that name it: a part is run as its whole calls it, and not again."""
+    own = set(classes)
+    names = {c.name for c in own}
+    wholes: dict[str, list[ClassInfo]] = {}
+    for c in classes:
+        for name in names.intersection(_WORD.findall(c.text)).difference(b.name for b in c.mro()):
+            wholes.setdefault(name, []).append(c)
+    ordered: dict[ClassInfo, None] = {}
+    begun: set[ClassInfo] = set()
+    stack = list(reversed(classes))
+    while stack:
+        c = stack[-1]
+        if c in begun:
+            ordered[stack.pop()] = None
+        else:
+            begun.add(c)
+            stack += [w for w in (*wholes.get(c.name, ()), *c.mro()) if w not in begun]
+    return [c for c in ordered if c in own]
 
 
 def _constructor_parts(cls: ClassInfo) -> Iterator[ClassInfo]:

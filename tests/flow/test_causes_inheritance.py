@@ -35,6 +35,24 @@ CASES = {
             def forward(self, x):
                 return self.parts[0](x)
     """,
+    "a method that a class below has another of, neither of which any whole is seen to call": """
+        class M(nn.Module):
+            def forward(self, x):
+                return self.encode(x) * 2
+            def encode(self, x):
+                if x.sum() > 0:  # expect: ONX101
+                    return x
+                return -x
+        class Plain(M):
+            def encode(self, x):
+                return x
+        class All(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = nn.ModuleList([M(), Plain()])
+            def forward(self, x):
+                return x
+    """,
     "a template method of the base, filled in by the child": """
         class Base(nn.Module):
             def forward(self, x):

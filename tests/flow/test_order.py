@@ -21,10 +21,10 @@ from onnxlint.flow.interpreter import interpret
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import merged
 from onnxlint.flow.state import budget, constructor_recall, partitions, summaries
-from onnxlint.flow.state.observations import Branch, Observation
+from onnxlint.flow.state.observations import Branch, Loop, Observation
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.index import Index
-from tests.flow.analysing import PRELUDE, project_of
+from tests.flow.analysing import PRELUDE, facts_of, project_of
 
 SHARED = PRELUDE + textwrap.dedent("""
     LIMIT = len([n for n in (1, 2, 3)])
@@ -324,3 +324,31 @@ def test_a_test_of_two_frozen_numbers_belongs_to_neither() -> None:
     n, m = (Branch(span, "n > m", "f", reads="data", frozen=replace(span, line=line)) for line in (2, 3))
     assert n.and_also(n).frozen == n.frozen
     assert n.and_also(m).frozen is m.and_also(n).frozen is None
+
+
+def test_a_part_runs_as_its_whole_calls_it_wherever_they_stand() -> None:
+    source = """
+        class Fuse(nn.Module):
+            def forward(self, xs):
+                return torch.cat([x.unsqueeze(1) for x in xs], dim=1)
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stages = nn.ModuleList(nn.Conv1d(8, 8, 1) for _ in range(3))
+                self.fuse = Fuse()
+
+            def forward(self, x):
+                xs = []
+                for stage in self.stages:
+                    x = stage(x)
+                    xs.append(x)
+                return self.fuse(xs)
+
+        def export(name):
+            net = Net()
+            torch.onnx.export(getattr(zoo, name)(net), torch.zeros(2, 8, 4), "net.onnx")
+    """
+    assert not [o for o in facts_of(source) if isinstance(o, Loop)]
+    part_alone = source.replace("self.fuse = Fuse()", "self.fuse = None")
+    assert [o for o in facts_of(part_alone) if isinstance(o, Loop)]
