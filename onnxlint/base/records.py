@@ -232,6 +232,7 @@ class Finding:
     outside: str = ""  # why it affects no export
     doubt: str = ""  # why it is a note although one does: "axis", "flag" or "guess"
     about: str = ""  # the value or the decision that it stems from, as one word for all that stem from it
+    exported: bool = False  # it is of an export call, or of a model that one is seen to be passed
     also: tuple[Span, ...] = ()  # where else the same cause shows
 
     @property

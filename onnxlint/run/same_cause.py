@@ -56,6 +56,7 @@ def _together(members: Sequence[Finding]) -> Finding:
         head,
         severity=min((member.severity for member in members), key=_SEVERITIES.index),
         verdict=min((member.verdict for member in members), key=_CERTAINTY.index),
+        exported=any(member.exported for member in members),
         effects={**head.effects, **effects},
         evidence=tuple(dict.fromkeys(evidence for member in members for evidence in member.evidence)),
         also=tuple(sorted(also, key=lambda span: (span.line, span.column))),

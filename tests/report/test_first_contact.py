@@ -96,6 +96,17 @@ def test_the_problem_matcher_of_the_readme_parses_every_place() -> None:
     ]
 
 
+def test_files_of_what_is_exported_come_before_others_as_bad() -> None:
+    exported = {"a.py": False, "b.py": True, "c.py": False, "d.py": True}
+    findings = [
+        Finding("ONX101", "tensor-branch", severity, f"in {path}", Span(path, 1, 1, 1, 2), exported=exported[path])
+        for path, severity in zip(exported, [*[Severity.WARNING] * 3, Severity.ERROR], strict=True)
+    ]
+    report = Report(findings=tuple(findings), files=4)
+    page = render(report, "full", color=False, width=90, show_all=True, sources=None, catalogue=samples.catalogue())
+    assert re.findall(r"in ([a-d])\.py", page) == ["d", "b", "a", "c"]
+
+
 @pytest.mark.parametrize("format", sorted({*FORMATS} - {"github"}))  # of which few are shown: the worst come first
 def test_files_with_the_most_certain_findings_come_first_for_people_and_by_path_for_programs(format: str) -> None:
     """On the first screen stands what was confirmed; within a file the lines keep their order."""

@@ -36,6 +36,7 @@ class Emitter(Located, Engine):
     called_exports: set[Span]  # export calls that were reached through a call of the function around them
     reads: Attributes
     fixed: dict[str, str]
+    in_export: bool
 
     def asking(self, asked: bool) -> Located:
         """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
@@ -86,6 +87,7 @@ class Emitter(Located, Engine):
             exporters=exporters if exporters is not None else where.exporters,
             statement=place.line,
             certain=not where.by_size and not where.replaced,
+            exported=self.in_export or observation is observations.ExportCall,
             **fields,
         )
         if self._known_from_callers(made):

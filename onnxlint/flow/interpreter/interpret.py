@@ -142,7 +142,7 @@ class Interpreter(Objects):
         self.guessing = False  # traced code called something of which nothing is known
         self.resolved: dict[Hashable, FunctionUnit] = {}  # what exported models ran, each from first to last
         self.fed: dict[Hashable, set[str]] = {}  # the parameters that their calls passed to each forward among these
-        self.feeding = False  # an exported model runs
+        self.in_export = False  # a model runs as an export call has it
         self.passed_over: dict[dom.Value, None] = {}  # what joins took another value for
         self.complete = 0  # how many of these called nothing unknown
         self.shipped: set[dom.Object] = set()
@@ -483,7 +483,7 @@ class Interpreter(Objects):
     ) -> dom.Value:
         """The forward of a module, with the hooks around it."""
         obj = callee.object
-        if self.feeding:
+        if self.in_export:
             self.fed.setdefault(unit.key, set()).update(call_arguments.names_passed(unit, [callee, *args], kwargs))
         before = obj.attrs.get("<register_forward_pre_hook>")
         if before is not None:
@@ -677,14 +677,14 @@ class Interpreter(Objects):
     def as_exported(self, counts: bool) -> Iterator[None]:
         """What runs meanwhile does not count as reached; if the export counts, as what comes of one."""
         held, self.reached = self.reached, dict(self.reached)
-        self.guessing, self.feeding = False, counts
+        self.guessing, self.in_export = False, counts
         try:
             yield
             if counts:
                 self.resolved |= self.reached
                 self.complete += not self.guessing
         finally:
-            self.reached, self.feeding = held, False
+            self.reached, self.in_export = held, False
 
     def rehearse(
         self, model: dom.Instance, fed: list[dom.Value], opset: int | None = None

@@ -22,7 +22,8 @@ class Observation:
     `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
     the variables there (see flow/state/variable_kinds.py), and under the empty name of the value that it is about.
     `certain` is False where the export comes through here with some settings or sizes only.
-    `frozen` is where the number that it is about became a plain one.
+    `frozen` is where the number that it is about became a plain one. `exported` is True for what a model runs that
+    an export call is seen to be passed, and for that call.
     """
 
     span: Span
@@ -37,6 +38,7 @@ class Observation:
     doubt: str = ""
     outside: str = ""
     frozen: Span | None = field(default=None, hash=False, compare=False)
+    exported: bool = False
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -66,9 +68,10 @@ class Observation:
             one = replace(one, frozen=None)
         exporters = tuple(e for e in EXPORTERS if e in self.exporters or e in other.exporters)
         doubt, certain = min(self.doubt, other.doubt, key=DOUBTS.index), self.certain or other.certain
-        if (one.doubt, one.certain, one.exporters) == (doubt, certain, exporters):
+        exported = self.exported or other.exported
+        if (one.doubt, one.certain, one.exporters, one.exported) == (doubt, certain, exporters, exported):
             return one
-        return replace(one, sure=not doubt, doubt=doubt, certain=certain, exporters=exporters)
+        return replace(one, sure=not doubt, doubt=doubt, certain=certain, exporters=exporters, exported=exported)
 
 
 _COMMON = len(fields(Observation))

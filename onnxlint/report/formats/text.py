@@ -77,11 +77,11 @@ def text(
     return console.drawn
 
 
-def _urgency(finding: Finding) -> tuple[bool, int, int, int]:
+def _urgency(finding: Finding) -> tuple[bool, int, int, bool, int]:
     """The smaller, the sooner a file with this finding is to be read; a value's way from an input is its trace."""
     calls = sum(step.message.startswith("passed to ") for step in finding.trace)
     severity = tuple(Severity).index(finding.severity)
-    return bool(finding.outside), _CERTAINTY.index(finding.verdict), severity, calls
+    return bool(finding.outside), _CERTAINTY.index(finding.verdict), severity, not finding.exported, calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ def _finding(
         outside=observation.outside,
         doubt=observation.doubt,
         about=about,
+        exported=observation.exported,
     )
     # What a package's rule says may be of any type, and has to be found out here rather than in a report.
     return finding if rule.plugin is None else msgspec.msgpack.decode(msgspec.msgpack.encode(finding), type=Finding)

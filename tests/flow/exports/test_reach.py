@@ -222,3 +222,13 @@ def test_what_only_a_function_for_another_format_makes_is_outside() -> None:
     script = "import torch\nfrom model import Model\ntorch.onnx.export(Model().as_onnx(), torch.ones(1, 4), 'm.onnx')\n"
     why = "built for another format than ONNX alone, by `Model.as_jit`"
     assert _outside({**files, "export.py": script}) == {"flat.py": "", "jit.py": why, "both.py": ""}
+
+
+def test_what_an_exported_model_runs_counts_as_exported_and_what_may_be_does_not() -> None:
+    script = SCRIPT.replace("    torch.onnx", "    from other import Other\n    other = Other()\n    torch.onnx")
+    files = {"export.py": script, "model.py": _net("Net"), "other.py": _net("Other")}
+    seen = analysed(project_of(files)).observations
+    exported = {
+        (o.span.path.rpartition("/")[2], type(o)): o.exported for o in seen if isinstance(o, (Branch, ExportCall))
+    }
+    assert exported == {("export.py", ExportCall): True, ("model.py", Branch): True, ("other.py", Branch): False}
