@@ -310,7 +310,7 @@ def _is_applied(part: Part, cls: ClassInfo) -> bool:
 
 def _is_mode_switch(unit: FunctionUnit) -> bool:
     """True for `eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
-    names = [p.arg for p in _positional(unit)]
+    names = [p.arg for p, _ in unit.positional]
     return len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value")
 
 
@@ -366,7 +366,7 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
     specs = call.inputs if isinstance(call.inputs, Mapping) else {}
     axes, example = _axes_of(specs.values())
     args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
-    names = [p.arg for p in _positional(unit)][bound:]
+    names = [p.arg for p, _ in unit.positional][bound:]
     for i, (n, v) in enumerate(zip(names, args, strict=False)):
         if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
             fed = _from_spec(unit, n, specs[n])
@@ -381,9 +381,8 @@ def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run the forward of an autograd.Function that no module was seen to call."""
     args, kwargs = _unknown_arguments(engine, unit)
     # Settings come by position here, without a word of what they are.
-    positional = _positional(unit)
     named = len(args) - (unit.args.vararg is not None)
-    names = [p.arg for p in positional[len(positional) - named :]] + ["*"] * (len(args) - named)
+    names = [p.arg for p, _ in unit.positional[len(unit.positional) - named :]] + ["*"] * (len(args) - named)
     args = [
         replace(v, guessed=True) if isinstance(v, dom.Tensor) and not used_as_tensor(unit, n) else v
         for n, v in zip(names, args, strict=True)
@@ -394,23 +393,18 @@ def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
 
 def _named_inputs(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
     """The arguments of an exported forward; each tensor knows which parameter it came in by."""
-    names = [p.arg for p in _positional(unit)][1:]
+    names = [p.arg for p, _ in unit.positional][1:]
     return [
         replace(v, given=names[i]) if isinstance(v, dom.Tensor) and i < len(names) else v for i, v in enumerate(args)
     ]
-
-
-def _positional(unit: FunctionUnit) -> list[ast.arg]:
-    return [*unit.args.posonlyargs, *unit.args.args]
 
 
 def _unknown_arguments(
     engine: Interpreter, unit: FunctionUnit, exported: bool = False, skip: int = 1
 ) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     """What a function is fed of which no call is known; with `exported`, a flag is as off as its default says."""
-    a, positional = unit.args, _positional(unit)
-    defaults = [*[None] * (len(positional) - len(a.defaults)), *a.defaults]
-    if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx"):
+    a, positional = unit.args, unit.positional
+    if unit.has_decorator("staticmethod") and not (positional and positional[0][0].arg == "ctx"):
         skip = 0
     entry = exported_value if exported else entry_value
     fed = engine.fed.get(unit.key) if not exported and _all_known(engine.exports) else None
@@ -420,7 +414,7 @@ def _unknown_arguments(
         omitted = fed is not None and p.arg not in fed and isinstance(default, ast.Constant) and default.value is None
         return dom.Config(default=dom.NONE) if omitted else entry(engine, unit, p, default)
 
-    args = [value(p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
+    args = [value(p, d) for p, d in positional[skip:]]
     kwargs = {p.arg: value(p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
     if a.vararg is not None:
         args.append(dom.Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
@@ -453,7 +447,7 @@ def _run_script(engine: Interpreter, unit: FunctionUnit) -> None:
 
 def _script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     a = unit.args
-    names = [p.arg for p in _positional(unit)][unit.cls is not None :]
+    names = [p.arg for p, _ in unit.positional][unit.cls is not None :]
     kwargs: dict[str, dom.Value] = {p.arg: dom.CONFIG for p in a.kwonlyargs}
     flags = zip(reversed(names), reversed(a.defaults), strict=False)  # in whichever arm it exports, it does
     kwargs |= {n: dom.CONFIG for n, d in flags if isinstance(d, ast.Constant) and isinstance(d.value, bool)}
@@ -515,7 +509,7 @@ class _DeclaredModel:
         example = self.engine.apply(source, [], {}, NOWHERE) if source != dom.UNKNOWN else dom.UNKNOWN
         if isinstance(example, dom.Dict):
             return [], {str(k): self._feed(unit, str(k), v) for k, v in example.items}, self._declared_axes()
-        a, names = unit.args, [p.arg for p in _positional(unit)][1:]
+        a, names = unit.args, [p.arg for p, _ in unit.positional][1:]
         rest: dict[str, dom.Value] = {}
         if isinstance(example, (dom.Tuple, dom.Tensor)):
             items = list(example.items) if isinstance(example, dom.Tuple) else [example]

@@ -79,16 +79,14 @@ def _tensor_defaults(engine: Defining, model: dom.Value, fed: int, keywords: tup
     if forward is None or keywords is None or not forward[0].args.defaults:
         return ()
     unit, bound = forward
-    positional = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]]
-    pairs = [*zip(reversed(positional), reversed(unit.args.defaults), strict=False)]
     return tuple(
-        name
-        for name, default in reversed(pairs)
-        if positional.index(name) >= fed + bound
-        and name not in keywords
+        p.arg
+        for p, default in unit.positional[fed + bound :]
+        if p.arg not in keywords
+        and default is not None
         and not isinstance(default, ast.Constant)
         and isinstance(engine.evaluate_default(unit, default), dom.Tensor)
-        and any(isinstance(n, ast.Name) and n.id == name for s in unit.node.body for n in ast.walk(s))
+        and any(isinstance(n, ast.Name) and n.id == p.arg for s in unit.node.body for n in ast.walk(s))
     )
 
 

@@ -28,7 +28,7 @@ def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str,
     factory = engine.factories.get(id(model.object))
     arguments = _arguments(engine, model.object) if factory is None else {}
     given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
-    fed = list(zip(_every_parameter(unit), given_args, strict=False))
+    fed = list(zip(_inputs_of(unit), given_args, strict=False))
     specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, options, i)) is not None}
     values = {n: v.literal for n, v in fed if isinstance(v, Const) and _writable(v.literal)}
     reason = None
@@ -71,7 +71,7 @@ def _arguments(engine: Exporting, obj: Object) -> dict[str, Any] | None:
         return None
     _, args, kwargs = built
     unit = obj.cls.find_method("__init__")
-    names = _every_parameter(unit) if unit is not None else [name for c in reversed(obj.cls.mro()) for name in c.fields]
+    names = _inputs_of(unit) if unit is not None else [name for c in reversed(obj.cls.mro()) for name in c.fields]
     if len(args) > len(names):
         return None
     arguments: dict[str, Any] = {}
@@ -108,9 +108,8 @@ def _writable(literal: object) -> bool:
     return isinstance(literal, str) or (isinstance(literal, int) and literal in NUMBERS)
 
 
-def _every_parameter(unit: FunctionUnit) -> list[str]:
-    a = unit.args
-    return [p.arg for p in [*a.posonlyargs, *a.args]][1:]
+def _inputs_of(unit: FunctionUnit) -> list[str]:
+    return [p.arg for p, _ in unit.positional[1:]]
 
 
 def _spec(v: Value, parameter: str, options: dict[str, Value], position: int) -> TensorSpec | None:

@@ -68,9 +68,8 @@ def without_mode(frames: Sequence[Running]) -> Place | None:
     if unit is None:
         return None
     a = unit.args
-    positional = [*a.posonlyargs, *a.args][frames[-1].bound is not None :]
-    defaults = dict(zip([p.arg for p in reversed(positional)], reversed(a.defaults), strict=False))
-    defaults |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None}
+    positional = [p for p, _ in unit.positional[frames[-1].bound is not None :]]
+    defaults = {p.arg: d for p, d in (*unit.positional, *zip(a.kwonlyargs, a.kw_defaults, strict=True))}
     default = defaults.get("training")
     if not isinstance(default, ast.Constant) or default.value is not True:
         return None

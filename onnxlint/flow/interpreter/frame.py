@@ -286,8 +286,7 @@ class Frame(Targets):
         if self.unit is None or not isinstance(test, ast.Name):
             return False
         a = self.unit.args
-        pairs = [*zip(reversed([*a.posonlyargs, *a.args]), reversed(a.defaults), strict=False)]
-        defaults = {p.arg: d for p, d in [*pairs, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]}
+        defaults = {p.arg: d for p, d in (*self.unit.positional, *zip(a.kwonlyargs, a.kw_defaults, strict=True))}
         default = defaults.get(test.id)
         flag = default.value if isinstance(default, ast.Constant) else None
         return isinstance(flag, bool) and self.scope.names.get(test.id) == Const(flag)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 from onnxlint.flow.interpreter.emission import Emitter
@@ -178,11 +177,7 @@ class Objects(Emitter):
         if unit is None:
             return [], kwargs
         a = unit.args
-        names = [*a.posonlyargs, *a.args][1:]
-        defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
-        for parameter, default in zip(names, defaults[1:], strict=True):
-            kwargs[parameter.arg] = self.constructor_value(unit, parameter, default, info)
-        for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+        for parameter, default in (*unit.positional[1:], *zip(a.kwonlyargs, a.kw_defaults, strict=True)):
             kwargs[parameter.arg] = self.constructor_value(unit, parameter, default, info)
         return ([dom.Seq(dom.CONFIG, None, STARRED)] if a.vararg is not None else []), kwargs
 
@@ -237,7 +232,7 @@ class Objects(Emitter):
             cls = info or unit.cls
             if cls is None or not _is_switch(default.value) or EXPORT_FLAGS.search(parameter.arg):
                 return dom.CONFIG
-            names = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]][1:]
+            names = [p.arg for p, _ in unit.positional][1:]
             position = names.index(parameter.arg) if parameter.arg in names else -1
             usual = dom.Const(default.value)
             changed = self.constructor_calls.change(cls, position, parameter.arg, usual)
@@ -534,11 +529,12 @@ class Objects(Emitter):
 def _call_key(info: ClassInfo, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> Hashable:
     """Equal for constructor calls that give the parameters the same, by position or by name."""
     unit = info.find_method("__init__")
-    if args and unit is not None and not any(map(is_starred, args)):
-        names = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]][1:]
-        if len(args) <= len(names):
-            args, kwargs = (), {**kwargs, **dict(zip(names, args, strict=False))}
-    return (id(info), tuple(args), tuple(sorted(kwargs.items(), key=itemgetter(0))))
+    names = [p.arg for p, _ in unit.positional[1:]] if unit is not None else []
+    if len(args) <= len(names) and not any(map(is_starred, args)):
+        args, kwargs = (), {**dict(zip(names, args, strict=False)), **kwargs}
+    order = {name: n for n, name in enumerate(names)}
+    items = sorted(kwargs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+    return (id(info), tuple(args), tuple(items))
 
 
 def _fields(info: ClassInfo) -> list[str]:

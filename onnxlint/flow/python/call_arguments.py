@@ -69,11 +69,10 @@ def bind(
 
 def names_passed(unit: FunctionUnit, args: Sequence[dom.Value], kwargs: Iterable[str]) -> set[str]:
     """The parameters for which a call may give something."""
-    names = [p.arg for p in (*unit.args.posonlyargs, *unit.args.args)]
+    names = [p.arg for p, _ in unit.positional]
     if "**" in kwargs or any(is_starred(v) for v in args):
         return {*names, *(p.arg for p in unit.args.kwonlyargs)}
-    flat = sum(len(v.items) if isinstance(v, dom.Tuple) and v.kind == "*" else 1 for v in args)
-    return {*names[:flat], *kwargs}
+    return {*names[: len(args)], *kwargs}
 
 
 def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:

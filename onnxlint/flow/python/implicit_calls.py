@@ -158,7 +158,7 @@ def _loosely(
 ) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     """What a wrapper takes as `*args` and `**kwargs`: it picks from them, and what it picks is not known there."""
     a = wrapper.unit.args
-    named = [p.arg for p in [*a.posonlyargs, *a.args]]
+    named = [p.arg for p, _ in wrapper.unit.positional]
     count = len(named) if a.vararg is not None else len(args)
     names = {*named, *(p.arg for p in a.kwonlyargs)} if a.kwarg is not None else set(kwargs)
     return (

@@ -107,9 +107,8 @@ def required(unit: FunctionUnit | None, skip: int = 1) -> tuple[str, ...]:
     if unit is None:
         return ()
     a = unit.args
-    names = [p.arg for p in [*a.posonlyargs, *a.args]][skip:]
-    open_names = names[: len(names) - len(a.defaults)] if len(a.defaults) <= len(names) else []
-    return (*open_names, *(p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is None))
+    parameters = (*unit.positional[skip:], *zip(a.kwonlyargs, a.kw_defaults, strict=True))
+    return tuple(p.arg for p, default in parameters if default is None)
 
 
 def forward_parameters(cls: ClassInfo) -> tuple[str, ...]:

@@ -50,11 +50,10 @@ class ConstructorCalls:
 
 def changed_numbers(unit: FunctionUnit, modules: Iterable[ModuleInfo]) -> set[str]:
     """The parameters that a function asks of in a condition, whose number by default some call does not leave alone."""
-    positional = [*unit.args.posonlyargs, *unit.args.args]
     bound = unit.cls is not None and not unit.has_decorator("staticmethod")
     numbers = {
-        p.arg: (len(positional) - i - bound, default)
-        for i, (p, default) in enumerate(zip(reversed(positional), reversed(unit.args.defaults), strict=False), 1)
+        p.arg: (i - bound, default)
+        for i, (p, default) in enumerate(unit.positional)
         if isinstance(default, ast.Constant) and type(default.value) in (int, float)
     }
     tests = [n.test for n in ast.walk(unit.node) if isinstance(n, (ast.If, ast.IfExp, ast.While))] if numbers else []
