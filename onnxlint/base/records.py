@@ -227,6 +227,7 @@ class Finding:
     fix: Fix | None = None
     verdict: VerdictKind = VerdictKind.SUSPECTED
     evidence: tuple[Evidence, ...] = ()
+    statement: int = 0  # first line of its statement; 0 where that is of another file
     text: str = ""  # the source text under the span, whitespace folded: what a fingerprint is made of
     hints: Mapping[str, str | int] = field(default_factory=dict)  # for the remedy; `$name` tells of a variable
     outside: str = ""  # why it affects no export

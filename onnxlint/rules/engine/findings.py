@@ -23,9 +23,9 @@ WORTH_PROCESSES = 40  # files to work on before other processes are worth their 
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True):
-    """What the rules say of one file: each finding with the first line of its statement."""
+    """What the rules say of one file."""
 
-    findings: tuple[tuple[int, Finding], ...]
+    findings: tuple[Finding, ...]
     broken: tuple[Diagnostic, ...] = ()
 
 
@@ -71,12 +71,12 @@ def run_rules(
         return Said(*look_through(path, texts[path], by_path[path], codes, catalogue, exporters))
 
     def fits(path: str, said: Said) -> bool:
-        return all(finding.span.path == path for _, finding in said.findings)
+        return all(finding.span.path == path for finding in said.findings)
 
     results = by_file(KIND, by_path, Said, key, work, fits, store, processes)
-    pairs = [pair for path in by_path for pair in results[path].findings]
+    said = [finding for path in by_path for finding in results[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
-    merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(pairs, catalogue))
+    merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(said, catalogue))
     left = list(_of_chosen_exporter(merged, observations, exporters))
     return tuple(sorted(_with_something_to_read(left), key=_order)), broken
 
@@ -116,19 +116,19 @@ def by_file(
     return results
 
 
-def _one_per_cause(found: Sequence[tuple[int, Finding]], catalogue: Mapping[str, Contract]) -> list[Finding]:
+def _one_per_cause(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list[Finding]:
     """Keep one finding for each chain of rules that speak for each other at a statement, but all of any other rule."""
     spoken_for = {rule.spoken_for_by for rule in catalogue.values()}
     best: dict[tuple[str, int, str], tuple[tuple[bool, int, int], Finding]] = {}
     kept: list[Finding] = []
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
-    for statement, finding in found:
+    for finding in found:
         chain = speakers(catalogue[finding.code], catalogue)
         if len(chain) == 1 and finding.code not in spoken_for:
             kept.append(finding)
             continue
         mine = (finding.severity is Severity.NOTE, len(chain), rank[finding.severity])
-        key = (finding.span.path, statement, chain[0])
+        key = (finding.span.path, finding.statement or finding.span.line, chain[0])
         if key not in best or mine < best[key][0]:
             best[key] = mine, finding
     unique: dict[tuple[str, Span], Finding] = {}

@@ -25,8 +25,8 @@ def look_through(
     codes: Collection[str],
     catalogue: Mapping[str, Contract],
     exporters: Sequence[str],
-) -> tuple[tuple[tuple[int, Finding], ...], tuple[Diagnostic, ...]]:
-    """What the rules of some codes say of what was observed in one file; each finding with its statement's first line.
+) -> tuple[tuple[Finding, ...], tuple[Diagnostic, ...]]:
+    """What the rules of some codes say of what was observed in one file.
 
     Only the statements in which something was observed that one of them looks at are parsed, each once, and all rules
     go through their nodes together. A rule that raises is a Diagnostic.
@@ -44,7 +44,7 @@ def look_through(
     for rule in running:
         rule.look_at(file)
     order = {id(observation): number for number, observation in enumerate(watched)}
-    findings: list[tuple[int, int, Finding]] = []
+    findings: list[tuple[int, Finding]] = []
     for piece in file.pieces:
         for node in piece.nodes or piece.observed:
             calls: list[tuple[Observation, tuple[object, ...]]] = [
@@ -55,9 +55,9 @@ def look_through(
             for observation, arguments in calls:
                 wanted = methods.get(type(arguments[-1]), ())
                 objected = _objected(wanted, arguments, observation, file, catalogue, exporters, broken)
-                findings += ((order[id(observation)], observation.statement, finding) for finding in objected)
+                findings += ((order[id(observation)], finding) for finding in objected)
     findings.sort(key=itemgetter(0))  # as they were observed
-    return tuple((statement, finding) for _, statement, finding in findings), tuple(broken)
+    return tuple(finding for _, finding in findings), tuple(broken)
 
 
 def _objected(
@@ -111,16 +111,18 @@ def _finding(
     frozen = observation.span if isinstance(observation, Escape) else observation.frozen
     if frozen in file.frozen and frozen is not None:
         about = number_frozen(frozen)
+    span = at if isinstance(at, Span) else file.span(at)
     finding = Finding(
         code=rule.code,
         rule=rule.name,
         severity=severity,
         message=objection.message,
-        span=at if isinstance(at, Span) else file.span(at),
+        span=span,
         symbol=observation.symbol,
         trace=observation.trace,
         effects=effects,
         fix=Fix(objection.advice),
+        statement=observation.statement if span.path == observation.span.path else 0,
         text=observation.text,
         hints={**{f"${name}": v for name, v in observation.known.items()}, **observation.hints, **objection.hints},
         outside=observation.outside,

@@ -136,10 +136,10 @@ def looked(rule: type[Rule], text: str, observations: Iterable[Observation]) -> 
         patch.setattr(rule, "code", "ONX404")
         patch.setattr(engine, "rules_of", lambda codes: ({"ONX404": rule()}, []))
         contract = replace(load_catalogue()["ONX404"], effects={"dynamo": "export-error"})
-        pairs, broken = engine.look_through(
+        findings, broken = engine.look_through(
             PATH, text, list(observations), ["ONX404"], {"ONX404": contract}, ["dynamo"]
         )
-    return [finding for _, finding in pairs], [diagnostic.message for diagnostic in broken]
+    return list(findings), [diagnostic.message for diagnostic in broken]
 
 
 class Calls(Rule):
