@@ -28,31 +28,51 @@ MANY = 16  # children, past which those between two places are looked up
 BLOCKS = (cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module, cst.Else, cst.Finally)
 
 
+class BeyondStatement(Exception):
+    """A fix asks for what is around the one statement that was parsed."""
+
+
 class Tree:
     """A piece of a file: its nodes, their parents and their places.
 
     `place(line, column)` gives the place in the file of one in the text, both from 1 and in characters. Raises
     libcst.ParserSyntaxError where libcst does not read the text.
+    One that is `lone`, a statement in an `if` of its own, raises BeyondStatement where it is asked for what is around.
     """
 
-    def __init__(self, text: str, place: Callable[[int, int], Place]) -> None:
-        self.module = parsed(text)
+    def __init__(self, text: str, place: Callable[[int, int], Place], lone: bool = False) -> None:
+        self.root = parsed(text)
+        self._lone = lone
         self._lines = Lines(text)
         self._place = place
         self._results: dict[tuple[object, cst.CSTNode], object] = {}
         self._many: dict[cst.CSTNode, tuple[list[cst.CSTNode], list[Place]]] = {}
 
+    @property
+    def module(self) -> cst.Module:
+        """All of it."""
+        if self._lone:
+            raise BeyondStatement
+        return self.root
+
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
         """The node that holds each node."""
-        return {child: node for node in walk(self.module) for child in children(node)}
+        return {child: node for node in walk(self.root) for child in children(node)}
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node that holds a node."""
+        parent = self.parents.get(node)
+        if self._lone and parent is self.root.body[0].body:
+            raise BeyondStatement
+        return parent
 
     @cached_property
     def _offsets(self) -> dict[int, tuple[int, int]] | None:
         """Where each node, by its identity, is in the text; None where telling that needs too much stack."""
-        state = _Offsets(self.module)
+        state = _Offsets(self.root)
         try:
-            self.module._codegen(state)
+            self.root._codegen(state)
         except (RecursionError, KeyError):  # where the stack ends, libcst asks for places that it has not noted
             return None
         return state.offsets
@@ -78,22 +98,22 @@ class Tree:
 
     def at(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes that begin and end at two places, outermost first."""
-        return [node for node in self._touching(start, end) if self.range(node) == (start, end)]
+        return [node for node in self._touching(self.root, start, end) if self.range(node) == (start, end)]
 
     def within(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes between two places, in source order, outermost first."""
-        places = ((self.range(node), node) for node in self._touching(start, end))
+        places = ((self.range(node), node) for node in self._touching(self.root, start, end))
         inside = [(place[0], node) for place, node in places if start <= place[0] and place[1] <= end]
         return [node for _, node in sorted(inside, key=itemgetter(0))]
 
     def holding(self, place: Place) -> Sequence[cst.CSTNode]:
         """The nodes that hold a place, innermost first."""
-        touching = [(self.range(node), node) for node in self._touching(place, place)]
+        touching = [(self.range(node), node) for node in self._touching(self.module, place, place)]
         return [node for (start, end), node in reversed(touching) if start <= place < end]
 
-    def _touching(self, start: Place, end: Place) -> Iterator[cst.CSTNode]:
+    def _touching(self, root: cst.CSTNode, start: Place, end: Place) -> Iterator[cst.CSTNode]:
         """The nodes that share a place with some others, outermost first."""
-        waiting: list[cst.CSTNode] = [self.module]
+        waiting = [root]
         while waiting:
             node = waiting.pop()
             first, last = self.whole(node)
@@ -122,10 +142,9 @@ class Tree:
 
     def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes that hold a node, innermost first."""
-        parent = self.parents.get(node)
-        while parent is not None:
+        while (parent := self.parent(node)) is not None:
             yield parent
-            parent = self.parents.get(parent)
+            node = parent
 
     def once(self, of: Callable[[N], T], root: N) -> T:
         """What a function gives for a class or function of this piece; kept, since every fix in it asks."""
@@ -135,11 +154,15 @@ class Tree:
 
     def code(self, node: cst.CSTNode, beside: cst.CSTNode | None = None) -> str:
         """The text of any node, also of one that was made; its lines are indented as those of a node of this tree."""
-        state = CodegenState(self.module.default_indent, self.module.default_newline)
-        if beside is not None:
-            blocks = [n for n in self.around(beside) if isinstance(n, (cst.IndentedBlock, cst.Match))]
-            indents = [self.module.default_indent if block.indent is None else block.indent for block in blocks]
-            state.indent_tokens += reversed(indents)
+        module = (
+            self.module
+            if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.BaseSuite))
+            else self.root
+        )
+        state = CodegenState(module.default_indent, module.default_newline)
+        while beside is not None:
+            if isinstance(beside := self.parents.get(beside), (cst.IndentedBlock, cst.Match)):
+                state.indent_tokens.insert(0, module.default_indent if beside.indent is None else beside.indent)
         node._codegen(state)
         return "".join(state.tokens)
 

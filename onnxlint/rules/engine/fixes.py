@@ -12,6 +12,7 @@ import msgspec
 
 from onnxlint.base.catalogue import is_of_package
 from onnxlint.base.records import Diagnostic, Finding, Fix, Safety, described
+from onnxlint.rules.engine.cst_tree import BeyondStatement
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.reparsed_pieces import check
 from onnxlint.rules.engine.rule import Rule
@@ -70,7 +71,10 @@ def with_fixes(
 def _written(rule: Rule, finding: Finding, page: Page) -> Fix | None:
     """The fix, if it fits and what it leaves parses; edits are of the finding's own file."""
     try:
-        fix = rule.fix(Site(finding, page))
+        try:
+            fix = rule.fix(Site(finding, page, whole=is_of_package(finding.code)))
+        except (BeyondStatement, cst.ParserSyntaxError):
+            fix = rule.fix(Site(finding, page))
         if fix is None or not fix.edits:
             return None
         check(page, fix, finding.span.line)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeGuard, TypeVar, cast
 
 import libcst as cst
@@ -29,18 +30,23 @@ _HOLDS_OPERANDS = (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute, cst.S
 
 
 class Site:
-    """A finding and the tree it stands in: of its function, with the head of the class around; see `in_class`."""
+    """A finding and the tree it stands in: of its function, with the head of the class around; see `in_class`.
 
-    def __init__(self, finding: Finding, page: Page) -> None:
+    One that is not `whole` is of its statement alone, and raises BeyondStatement where it is asked for more.
+    """
+
+    def __init__(self, finding: Finding, page: Page, whole: bool = True) -> None:
         self.finding = finding
         self.page = page
+        self.whole = whole
         self.start = finding.span.line, finding.span.column
         self.end = finding.span.end_line, finding.span.end_column
 
     @cached_property
     def tree(self) -> Tree:
         """What the finding stands in. Raises SyntaxError, libcst.ParserSyntaxError, ValueError or RecursionError."""
-        return self.page.region(self.finding.span.line).around(self.finding.span.line)
+        line, page = self.start[0], self.page
+        return page.region(line).around(line) if self.whole else page.statement(self.finding.statement, self.end[0])
 
     def in_class(self) -> Site:
         """The same finding in the tree of the whole class, with all of its methods."""
@@ -76,7 +82,7 @@ class Site:
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node that holds a node; of an argument's value, an element or an index that is the `Arg`, `Element`."""
-        return self.tree.parents.get(node)
+        return self.tree.parent(node)
 
     def holder(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
         """The innermost node of these kinds around a node."""
@@ -85,7 +91,7 @@ class Site:
     def statement(self, node: cst.CSTNode) -> Statement | None:
         """The statement that a node is, or stands in: a compound one, or one of those in a line."""
         kinds = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
-        return next((n for n in (node, *self.around(node)) if isinstance(n, kinds)), None)
+        return next((n for n in chain((node,), self.around(node)) if isinstance(n, kinds)), None)
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The function that a node stands in; a lambda is none."""
@@ -162,7 +168,7 @@ class Site:
         A part is put in as it is: `tight(part)` where it is an operand, or stands in front of a dot.
         """
         try:
-            return parse_template_expression(template, self.tree.module.config_for_parsing, **parts)
+            return parse_template_expression(template, self.tree.root.config_for_parsing, **parts)
         except ValueError as error:  # a fix that does not fit raises that too, and is left out without a word
             raise TypeError(f"the template {template!r} does not name its parts") from error
 

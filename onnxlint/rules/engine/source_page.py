@@ -10,13 +10,14 @@ from functools import cached_property
 
 import libcst as cst
 
-from onnxlint.base.edits import Lines, apply_edits
+from onnxlint.base.edits import Lines, apply_edits, newline_of
 from onnxlint.base.records import Edit, Span
-from onnxlint.rules.engine.cst_tree import Tree
+from onnxlint.rules.engine.cst_tree import BeyondStatement, Tree
 
 _HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
 _TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
 _IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
+_INDENT = re.compile(r"[ \t]+(?!(?:def|class|async|case)\b|[@\s])")  # of what is no scope of its own
 
 
 class LeftOut(Exception):
@@ -42,6 +43,21 @@ class Page:
             known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
             self._regions[head] = known
         return known
+
+    def statement(self, first: int, last: int) -> Tree:
+        """The statement that begins in a line of a block and goes as far as another: to one that is indented no more.
+
+        Raises BeyondStatement where there is none, ParserSyntaxError where that one is within brackets or a string.
+        """
+        start = self.lines.start(first)
+        indent = _INDENT.match(self.text, start)
+        if not first or indent is None:
+            raise BeyondStatement
+        inside = rf"{indent[0]}(?:[ \t]|(?:elif|else|except|finally)\b|[)\]}}])|[ \t]*(?:#|\r?$)"
+        rows = re.compile(rf"(?m).*\n?(?:(?:{inside}).*\n?)*").match(self.text, start)[0]  # type: ignore[index]
+        if last > first + rows.rstrip().count("\n"):
+            raise BeyondStatement
+        return Tree(f"if 1:{newline_of(rows)}{rows}", lambda row, column: (row + first - 2, column), lone=True)
 
     @cached_property
     def _whole(self) -> Region:

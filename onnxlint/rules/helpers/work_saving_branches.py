@@ -11,8 +11,8 @@ def branch_of(site: Site) -> cst.If | cst.IfExp | None:
     """The branch whose test the finding underlines; an `elif` is part of the `if` above it."""
     node = site.at_span(cst.BaseExpression)
     branch = asking(site, node) if node is not None else None
-    while isinstance(branch, cst.If) and isinstance(above := site.parent(branch), cst.If):
-        branch = above
+    while isinstance(branch, cst.If) and site.source(branch).startswith("elif"):
+        branch = site.holder(branch, cst.If)
     return branch
 
 
