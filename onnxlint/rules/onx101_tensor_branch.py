@@ -4,7 +4,7 @@ from onnxlint.base.records import Edit, Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, body_of, elements, ended, names_in, orelse_of, same
+from onnxlint.rules.engine.site import Site, body_of, elements, ended, is_loaded, names_in, orelse_of, same, variables
 from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of
 from onnxlint.rules.helpers.freed_numbers import free_names
 from onnxlint.rules.helpers.value_kinds import Values, condition, may_reshape
@@ -44,19 +44,19 @@ class TensorBranch(Rule):
             return None
         if site.number("sized"):
             return without_guard(site, branch)
-        edits = free_names(site, branch.test)
-        if edits is None:
-            return None
-        values = Values(site, edits)
+        read = {n.value for n in variables(branch.test) if site.value(n.value) == "data" and is_loaded(site, n)}
+        values = Values(site, read)
         if isinstance(branch, cst.IfExp):
             text = _choice(site, values, branch.test, branch.body, branch.orelse)
             change = site.replace_whole(branch, text) if text else None
         else:
             text = chosen(site, branch, values)
             change = site.splice(*site.tree.range(branch), text) if text is not None else _returns(site, branch, values)
-        if change is not None:
-            return site.fix(_CHOOSE, Safety.UNSAFE, *edits.values(), change)
-        return _without_shortcut(site, branch) if isinstance(branch, cst.If) else None
+        shorter = _without_shortcut(site, branch) if change is None and isinstance(branch, cst.If) else None
+        edits = free_names(site, branch.test) if change or shorter else None
+        if edits is None or change is None:
+            return None if edits is None else shorter
+        return site.fix(_CHOOSE, Safety.UNSAFE, *edits.values(), change)
 
 
 def _fits(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
@@ -79,7 +79,9 @@ def _choice(
 
 def _returns(site: Site, node: cst.If, values: Values) -> Edit | None:
     """`if test: return a`, then `return b`, be it in the `else` or behind the `if`."""
-    block = site.block(node)
+    if not isinstance(body_of(node)[0], cst.Return) or condition(values, node.test) is None:
+        return None
+    block = [] if node.orelse else site.block(node)
     following = orelse_of(node) or block[block.index(node) + 1 :]
     match body_of(node), following:
         case [cst.Return(cst.BaseExpression() as first)], [cst.Return(cst.BaseExpression() as second) as last]:

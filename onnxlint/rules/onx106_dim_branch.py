@@ -33,7 +33,8 @@ class DimBranch(Rule):
             return without_question(site, branch, "pad always, by an amount that may be zero", Safety.SAFE)
         if amounts(branch.test) is not None and _crops_only(statement):
             return without_question(site, branch, "cut always: to its own size it changes nothing", Safety.UNSAFE)
-        asked, cut = _longer_than(site, branch.test), _cut(statement)
+        cut = _cut(statement)
+        asked = _longer_than(site, branch.test) if cut is not None else None
         if asked is None or cut is None or asked[1] != cut[1] or not all(map(same, asked[::2], cut[::2])):
             return None
         number = literal(asked[2])

@@ -41,21 +41,26 @@ class RandomInForward(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: in eval mode the output is no longer random, which is the point."""
         call = site.at_span(cst.Call)
-        owner = site.owner(call) if call is not None and site.is_module(call) else None
-        if call is None or owner is None:
+        if call is None:
             return None
-        mean = _mean(site, call)
+        mean, branch, changing = _mean(site, call), asking(site, call), _changing(site, call)
+        owner = site.owner(call) if (mean or branch or changing) and site.is_module(call) else None
+        if owner is None:
+            return None
         if mean is not None and _is_noise(site, call):
             new = site.expression(f"{{draw}} if {owner}.training else {{mean}}", draw=bare(call), mean=mean)
             return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.fitted(new, call)))
-        branch = asking(site, call)
         if branch is not None and not (isinstance(branch, cst.If) and branch.orelse):
             test = branch.test
             part = test.with_changes(lpar=(), rpar=())  # which stay around all of it
             part = tight(part) if isinstance(test, (cst.BooleanOperation, cst.IfExp)) else part
             new = site.expression(f"{owner}.training and {{test}}", test=part)
             return site.fix(_TITLE, Safety.UNSAFE, site.replace(test, new))
-        return _guarded(site, call, owner)
+        if changing is None:
+            return None
+        body = cst.SimpleStatementLine([changing.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+        guard = cst.If(site.expression(f"{owner}.training"), cst.IndentedBlock([body]))
+        return site.fix(_TITLE, Safety.UNSAFE, site.replace(changing, guard))
 
 
 def _is_noise(site: Site, call: cst.Call) -> bool:
@@ -88,8 +93,8 @@ def _mean(site: Site, call: cst.Call) -> cst.BaseExpression | None:
     return site.expression(template, size=size, mean=mean, **like)
 
 
-def _guarded(site: Site, call: cst.Call, owner: str) -> Fix | None:
-    """`x = x + noise`: a statement that changes a variable by something drawn runs in training only."""
+def _changing(site: Site, call: cst.Call) -> cst.Assign | cst.AugAssign | None:
+    """`x = x + noise`: the statement, alone in its line, that changes a variable by something drawn."""
     statement = site.statement(call)
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
@@ -98,9 +103,5 @@ def _guarded(site: Site, call: cst.Call, owner: str) -> Fix | None:
             changes = True
         case _:
             return None
-    line = site.parent(statement)
-    if not changes or not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
-        return None
-    body = cst.SimpleStatementLine([statement.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
-    guard = cst.If(site.expression(f"{owner}.training"), cst.IndentedBlock([body]))
-    return site.fix(_TITLE, Safety.UNSAFE, site.replace(statement, guard))
+    line = site.parent(statement) if changes else None
+    return statement if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
