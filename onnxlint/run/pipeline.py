@@ -79,9 +79,9 @@ def run_check(
     findings = _with_verdicts(static.findings, dynamic.results, sources, captured)
     findings = _asked_for(findings, sources, settings, mode is dynamic_pass.Mode.PROBE, static.failed)
     failures = None if settings.debug else diagnostics
-    findings = with_kept_fixes(
-        findings, sources.text, store, load_catalogue(), workers.processes(settings.jobs), shown, failures
-    )
+    with without_collector():
+        processes = workers.processes(settings.jobs)
+        findings = with_kept_fixes(findings, sources.text, store, load_catalogue(), processes, shown, failures)
     store.close()
     versions = dynamic.results[0].versions if dynamic.results else {}
     return Report(

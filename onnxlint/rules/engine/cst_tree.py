@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +40,7 @@ class Tree:
     """
 
     def __init__(self, text: str, place: Callable[[int, int], Place], lone: bool = False) -> None:
-        self.root = parsed(text)
+        self.root = cst.parse_module(text)
         self._lone = lone
         self._lines = Lines(text)
         self._place = place
@@ -216,8 +215,10 @@ def _is_node(kind: type[Any]) -> bool:
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes that a node holds, without those of formatting, in source order."""
     kind = type(node)
-    if kind is cst.IfExp or kind is cst.CompFor:
-        return _in_order(node)  # type: ignore[arg-type]  # it is one of these
+    if kind is cst.IfExp:
+        return [node.body, node.test, node.orelse]  # type: ignore[attr-defined]
+    if kind is cst.CompFor:
+        return [node.target, node.iter, *node.ifs, *filter(None, [node.inner_for_in])]  # type: ignore[attr-defined]
     nodes: list[cst.CSTNode] = []
     for name in _parts(kind):
         part = getattr(node, name)
@@ -228,12 +229,6 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return nodes
 
 
-def _in_order(node: cst.IfExp | cst.CompFor) -> list[cst.CSTNode]:
-    if isinstance(node, cst.IfExp):
-        return [node.body, node.test, node.orelse]
-    return [node.target, node.iter, *node.ifs, *([node.inner_for_in] if node.inner_for_in else [])]
-
-
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """A node and all under it, without those of formatting: outermost first, in source order."""
     waiting = [node]
@@ -241,14 +236,3 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         node = waiting.pop()
         yield node
         waiting += reversed(children(node))
-
-
-def parsed(text: str) -> cst.Module:
-    """Parse a text. The cyclic collector would walk the new nodes again and again. Raises cst.ParserSyntaxError."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return cst.parse_module(text)
-    finally:
-        if collecting:
-            gc.enable()

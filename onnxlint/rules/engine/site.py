@@ -30,10 +30,7 @@ _HOLDS_OPERANDS = (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute, cst.S
 
 
 class Site:
-    """A finding and the tree it stands in: of its function, with the head of the class around; see `in_class`.
-
-    One that is not `whole` is of its statement alone, and raises BeyondStatement where it is asked for more.
-    """
+    """A finding and the tree it stands in: its function in the head of the class (see `in_class`), or its statement."""
 
     def __init__(self, finding: Finding, page: Page, whole: bool = True) -> None:
         self.finding = finding
