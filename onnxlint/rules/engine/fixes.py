@@ -73,7 +73,7 @@ def _written(rule: Rule, finding: Finding, page: Page) -> Fix | None:
     try:
         try:
             fix = rule.fix(Site(finding, page, whole=is_of_package(finding.code)))
-        except (BeyondStatement, cst.ParserSyntaxError):
+        except BeyondStatement:
             fix = rule.fix(Site(finding, page))
         if fix is None or not fix.edits:
             return None

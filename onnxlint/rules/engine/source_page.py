@@ -34,6 +34,7 @@ class Page:
         self.parsed = 0  # characters that were parsed to see whether fixes fit
         self.sound: set[Edit] = set()  # edits that the file is known to parse after
         self._regions: dict[int, Region] = {}  # by the head they begin with
+        self._statements: dict[int, tuple[Tree | None, int]] = {}  # by their first line
 
     def region(self, line: int) -> Region:
         """The class or function at top level that holds a line. Raises SyntaxError, ValueError or RecursionError."""
@@ -45,19 +46,27 @@ class Page:
         return known
 
     def statement(self, first: int, last: int) -> Tree:
-        """The statement that begins in a line of a block and goes as far as another: to one that is indented no more.
+        """The statement that begins in a line and goes as far as another. Raises BeyondStatement where none is seen."""
+        if first not in self._statements:
+            self._statements[first] = self._statement(first)
+        tree, end = self._statements[first]
+        if tree is None or last > end:
+            raise BeyondStatement
+        return tree
 
-        Raises BeyondStatement where there is none, ParserSyntaxError where that one is within brackets or a string.
-        """
+    def _statement(self, first: int) -> tuple[Tree | None, int]:
+        """The statement of a block that begins in a line, up to what is indented no more; and its last line."""
         start = self.lines.start(first)
         indent = _INDENT.match(self.text, start)
         if not first or indent is None:
-            raise BeyondStatement
+            return None, 0
         inside = rf"{indent[0]}(?:[ \t]|(?:elif|else|except|finally)\b|[)\]}}])|[ \t]*(?:#|\r?$)"
         rows = re.compile(rf"(?m).*\n?(?:(?:{inside}).*\n?)*").match(self.text, start)[0]  # type: ignore[index]
-        if last > first + rows.rstrip().count("\n"):
-            raise BeyondStatement
-        return Tree(f"if 1:{newline_of(rows)}{rows}", lambda row, column: (row + first - 2, column), lone=True)
+        try:
+            tree = Tree(f"if 1:{newline_of(rows)}{rows}", lambda row, column: (row + first - 2, column), lone=True)
+        except cst.ParserSyntaxError:
+            return None, 0  # what is indented no more is within brackets or a string
+        return tree, first + rows.rstrip().count("\n")
 
     @cached_property
     def _whole(self) -> Region:
