@@ -17,82 +17,22 @@ from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
 
 _STATIC_ATTRIBUTES = frozenset(
-    [
-        "device",
-        "dtype",
-        "layout",
-        "is_cuda",
-        "is_cpu",
-        "is_meta",
-        "is_sparse",
-        "is_quantized",
-        "is_leaf",
-        "requires_grad",
-        "itemsize",
-        "nbytes",
-        "names",
-        "grad_fn",
-    ]
+    (
+        "device dtype layout is_cuda is_cpu is_meta is_sparse is_quantized is_leaf requires_grad itemsize nbytes "
+        "names grad_fn"
+    ).split()
 )
 _LENGTH_NAMES = frozenset(
-    [
-        "t",
-        "l",
-        "s",
-        "seq",
-        "seq_len",
-        "seq_length",
-        "seqlen",
-        "length",
-        "tgt_len",
-        "src_len",
-        "q_len",
-        "kv_len",
-        "q_length",
-        "k_length",
-        "num_tokens",
-        "T",
-        "L",
-        "S",
-        "timesteps",
-        "sequence_length",
-        "input_length",
-        "target_length",
-        "max_len",
-        "n_tokens",
-    ]
+    (
+        "t l s seq seq_len seq_length seqlen length tgt_len src_len q_len kv_len q_length k_length num_tokens T L S "
+        "timesteps sequence_length input_length target_length max_len n_tokens"
+    ).split()
 )
 _STATIC_NAMES = frozenset(
-    [
-        "c",
-        "ch",
-        "channels",
-        "d",
-        "dim",
-        "hidden",
-        "hidden_size",
-        "hidden_dim",
-        "e",
-        "embed_dim",
-        "emb_dim",
-        "C",
-        "D",
-        "E",
-        "num_channels",
-        "n_channels",
-        "in_channels",
-        "features",
-        "num_heads",
-        "heads",
-        "head_dim",
-        "H_dim",
-        "feat",
-        "feat_dim",
-        "d_model",
-        "k",
-        "v",
-        "nc",
-    ]
+    (
+        "c ch channels d dim hidden hidden_size hidden_dim e embed_dim emb_dim C D E num_channels n_channels "
+        "in_channels features num_heads heads head_dim H_dim feat feat_dim d_model k v nc"
+    ).split()
 )
 
 
@@ -161,63 +101,17 @@ _ATTRIBUTES: dict[type, Callable[..., dom.Value]] = {
 }
 
 _LAYER_METHODS = frozenset(
-    [
-        "train",
-        "eval",
-        "to",
-        "items",
-        "keys",
-        "values",
-        "append",
-        "extend",
-        "insert",
-        "forward",
-        "__call__",
-        "parameters",
-        "modules",
-        "children",
-        "named_children",
-        "named_modules",
-        "state_dict",
-        "register_forward_hook",
-        "get",
-        "update",
-        "pop",
-        "register_forward_pre_hook",
-        "apply",
-        "float",
-        "half",
-        "cuda",
-        "cpu",
-        "double",
-        "requires_grad_",
-        "load_state_dict",
-        "add_module",
-        "named_parameters",
-        "buffers",
-    ]
+    (
+        "train eval to items keys values append extend insert forward __call__ parameters modules children "
+        "named_children named_modules state_dict register_forward_hook get update pop register_forward_pre_hook apply "
+        "float half cuda cpu double requires_grad_ load_state_dict add_module named_parameters buffers"
+    ).split()
 )
 
 _FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like give
 
 _STRING_METHODS = frozenset(
-    [
-        "get",
-        "items",
-        "keys",
-        "values",
-        "split",
-        "startswith",
-        "endswith",
-        "format",
-        "join",
-        "lower",
-        "upper",
-        "copy",
-        "append",
-        "index",
-        "count",
-    ]
+    ("get items keys values split startswith endswith format join lower upper copy append index count").split()
 )
 
 

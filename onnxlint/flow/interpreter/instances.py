@@ -25,59 +25,16 @@ from onnxlint.flow.values.node_places import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _MODE_METHODS = frozenset(
-    [
-        "to",
-        "float",
-        "half",
-        "cuda",
-        "cpu",
-        "double",
-        "bfloat16",
-        "requires_grad_",
-        "apply",
-        "type",
-        "compile",
-        "share_memory",
-    ]
+    ("to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory").split()
 )
 
 _MODULE_METHODS = frozenset(
-    [
-        "eval",
-        "train",
-        "register_buffer",
-        "register_parameter",
-        "add_module",
-        "register_module",
-        "register_forward_hook",
-        "register_forward_pre_hook",
-        "modules",
-        "children",
-        "named_modules",
-        "named_children",
-        "parameters",
-        "forward",
-        "__call__",
-        "state_dict",
-        "load_state_dict",
-        "cpu",
-        "cuda",
-        "to",
-        "half",
-        "float",
-        "double",
-        "apply",
-        "requires_grad_",
-        "get_submodule",
-        "named_parameters",
-        "buffers",
-        "zero_grad",
-        "compile",
-        "bfloat16",
-        "post_init",
-        "init_weights",
-        "to_onnx",
-    ]
+    (
+        "eval train register_buffer register_parameter add_module register_module register_forward_hook "
+        "register_forward_pre_hook modules children named_modules named_children parameters forward __call__ "
+        "state_dict load_state_dict cpu cuda to half float double apply requires_grad_ get_submodule named_parameters "
+        "buffers zero_grad compile bfloat16 post_init init_weights to_onnx"
+    ).split()
 )
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
 

@@ -40,48 +40,14 @@ Function = Callable[[LibraryCall], dom.Value]
 
 _NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
 _RANDOM = frozenset(
-    [
-        "rand",
-        "randn",
-        "randint",
-        "randperm",
-        "rand_like",
-        "randn_like",
-        "randint_like",
-        "bernoulli",
-        "bernoulli_",
-        "multinomial",
-        "normal",
-        "normal_",
-        "poisson",
-        "uniform_",
-        "random_",
-        "exponential_",
-        "log_normal_",
-        "geometric_",
-        "cauchy_",
-        "gumbel_softmax",
-        "rrelu",
-    ]
+    (
+        "rand randn randint randperm rand_like randn_like randint_like bernoulli bernoulli_ multinomial normal "
+        "normal_ poisson uniform_ random_ exponential_ log_normal_ geometric_ cauchy_ gumbel_softmax rrelu"
+    ).split()
 )
 _DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
 _NO_OPERATORS = frozenset(
-    [
-        "cuda",
-        "cpu",
-        "pin_memory",
-        "backward",
-        "retain_grad",
-        "bfloat16",
-        "half",
-        "values",
-        "indices",
-        "real",
-        "dequantize",
-        "fill",
-        "copy",
-        "range",
-    ]
+    ("cuda cpu pin_memory backward retain_grad bfloat16 half values indices real dequantize fill copy range").split()
 )
 # Operators that take sizes as sizes, or read none.
 _KEEPS_SIZES = frozenset(
