@@ -28,7 +28,6 @@ from onnxlint.flow.state.problems import Guard, Problem
 from onnxlint.project.classes import Reads
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
-from onnxlint.project.modules import module_name
 
 WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are worth their start
 
@@ -96,7 +95,7 @@ def analyse_files(index: Index, request: Request, store: Store, processes: int =
 def _run_key(index: Index, request: Request) -> bytes:
     parts: list[bytes | str] = [request.digest()]
     for path in index.asked:
-        name = module_name(path)[0] if path in index.sources else ""
+        name = index.name_of(path)[0] if path in index.sources else ""
         parts += [os.fsencode(path), name, index.digests.get(path, b"")]
     return digest(*parts)
 
@@ -175,6 +174,7 @@ class _Run:
         weights = {n: sum(len(m.source.text) for m in parts[n].modules) for n in left}
         left.sort(key=lambda n: -weights[n])
         worth = sum(weights.values()) >= WORTH_PROCESSES
+        self._project.naming("")  # the words of all texts are taken down before processes share them
 
         def work(number: int) -> Outcome:
             return self._analysed(parts[number])

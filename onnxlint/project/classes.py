@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from onnxlint.project.outline import (
+    LIBRARIES,
     ClassOutline,
     FunctionOutline,
     ModuleOutline,
@@ -20,10 +21,6 @@ from onnxlint.project.outline import (
 from onnxlint.source.parse import SourceFile, nodes_of
 
 V = TypeVar("V")
-
-LIBRARIES = frozenset(
-    {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
-)
 
 _LIBRARY_MODELS = (
     *("torchvision.models.", "timm.models.", "transformers.models.", "segmentation_models_pytorch."),
@@ -255,7 +252,8 @@ class ClassInfo:
 
     def external_bases(self) -> frozenset[str]:
         """Dotted names of every library class that this class derives from."""
-        self.mro()
+        if self._resolved_in is not self.module.project.session:
+            self.mro()
         return self._external
 
     def find_method(self, name: str, after: ClassInfo | None = None) -> FunctionUnit | None:
@@ -270,9 +268,11 @@ class ClassInfo:
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""
-        owner = next((c for c in self.mro() if name in c.attributes), None)
-        value = None if owner is None else owner.attributes[name].value
-        return None if owner is None or value is None else (owner, value)
+        for owner in self.mro():
+            if name in owner.attributes:
+                value = owner.attributes[name].value
+                return (owner, value) if value is not None else None
+        return None
 
     def is_module(self) -> bool:
         """True for a torch.nn.Module, by its bases, or by the look of an unknown library base with a forward."""
@@ -486,6 +486,7 @@ class _Project(Protocol):
     session: Session
 
     def module(self, name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None: ...
+    def naming(self, word: str) -> Sequence[ModuleInfo]: ...
     def lookup_class(
         self, full: str, importer: ModuleInfo, seen: frozenset[tuple[str, str]] = frozenset()
     ) -> ClassInfo | str | None: ...

@@ -11,7 +11,7 @@ from onnxlint.base.cache import Store, digest
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 from onnxlint.project.classes import ModuleInfo
-from onnxlint.project.modules import Project, module_name
+from onnxlint.project.modules import Project
 from onnxlint.project.outline import ModuleOutline, full_name, outline_of
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
@@ -36,6 +36,7 @@ class Index:
         self.digests: dict[Path, bytes] = {}
         self.faulty: dict[Path, Diagnostic] = {}
         self._project = Project(self.load, self._outline)
+        self.name_of = self._project.name_of
         self._encoded: dict[Path, bytes] = {}
         self._by_text: dict[str, bytes] = {}
         self._store = store
@@ -58,7 +59,7 @@ class Index:
             return self._project
         self._indexed = True
         added = self._add(self.own)
-        plain = {module_name(path)[0]: path for path in self.asked if path in self.digests and path not in self.sources}
+        plain = {self.name_of(p)[0]: p for p in self.asked if p in self.digests and p not in self.sources}
         while added and plain:  # what those of interest import, and what that imports
             wanted = dict.fromkeys(plain.pop(name) for info in added for name in _imported(info) if name in plain)
             added = self._add([path for path in wanted if self._read(path, only_torch=False) is not None])

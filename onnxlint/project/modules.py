@@ -1,18 +1,21 @@
 """The project index: which files are which modules, what each defines and imports, resolved across files on demand."""
 
 import ast
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from onnxlint.project.classes import LIBRARIES, ClassInfo, FunctionUnit, ModuleInfo, Reads, Session
-from onnxlint.project.outline import ModuleOutline, full_name, import_outlines, outline_of
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo, Reads, Session
+from onnxlint.project.outline import LIBRARIES, ModuleOutline, full_name, import_outlines, outline_of
 from onnxlint.source.parse import SourceFile, tree_of
 
 Node = TypeVar("Node", bound=ast.AST)
 
+_CAPITALIZED = re.compile(r"[A-Z]\w*")
 TREES = 3000  # functions, and texts of functions, whose trees are kept
 
 
@@ -34,18 +37,29 @@ class Project:
         self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[str, ...]]] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
+        self.name_of = partial(module_name, package=lru_cache(maxsize=None)(_package))  # looks at a folder once
+        self._naming: dict[str, list[ModuleInfo]] = {}
+        self._searched = 0  # modules whose words are in there
 
     def add(self, source: SourceFile) -> ModuleInfo:
         """Index one file."""
         path = source.path
         if path not in self.modules:
-            name, root = module_name(path)
+            name, root = self.name_of(path)
             self.modules[path] = ModuleInfo(self, source, name, partial(self._outline, source))
             if path not in self.late:  # what is found must not depend on what was looked for before
                 self._tops.add(name.partition(".")[0])
                 if root not in self._roots:
                     self._roots = sorted([*self._roots, root])  # the first that has a module has it for all
         return self.modules[path]
+
+    def naming(self, word: str) -> Sequence[ModuleInfo]:
+        """The modules in whose texts a word with a capital occurs, and in none of its words begins further left."""
+        for info in islice(self.modules.values(), self._searched, None):
+            for capitalized in set(_CAPITALIZED.findall(info.source.text)):
+                self._naming.setdefault(capitalized, []).append(info)
+        self._searched = len(self.modules)
+        return self._naming.get(word, ())
 
     def record(self, reads: Reads | None) -> None:
         """Write down in `reads` what is read from now on, and forget what was looked up before."""
@@ -59,22 +73,20 @@ class Project:
     def find(self, name: str, beside: str) -> ModuleInfo | None:
         """The same, with the folder of a script ("" for a module of a package)."""
         key = (name, beside)
-        if key not in self._by_name:
-            self._by_name[key] = self._find(name, Path(beside) if beside else None)
-        module, probed = self._by_name[key]
+        module, probed = self._by_name.get(key) or self._by_name.setdefault(key, self._find(name, beside))
         if self.reads is not None:
             self.reads.modules[key] = module.source.path if module is not None else None
             self.reads.probed.update(probed)
         return module
 
-    def _find(self, name: str, beside: Path | None) -> tuple[ModuleInfo | None, tuple[str, ...]]:
+    def _find(self, name: str, beside: str) -> tuple[ModuleInfo | None, tuple[str, ...]]:
         """A module, and the paths past the files of the run that were looked at for it."""
         top = name.partition(".")[0]
         if not name or top in LIBRARIES:
             return None, ()
         probed: list[str] = []
         relative = Path(*name.split("."))
-        roots = ([beside] if beside is not None else []) + self._roots
+        roots = ([Path(beside)] if beside else []) + self._roots
         # Installed packages are libraries to a project, except the one that is being checked itself.
         roots = [r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops]
         for root in roots:
@@ -138,16 +150,21 @@ def moved(node: Node, lines: int) -> Node:
     return copy
 
 
-def module_name(path: Path) -> tuple[str, Path]:
-    """The dotted name that a file is imported by, and the folder that has to be on sys.path for it."""
-    parts = [] if path.name == "__init__.py" else [path.stem]
-    folder = path.parent
+def _package(folder: Path) -> tuple[str, Path]:
+    """The dotted name of the package that a folder is ("" for none), and the folder that it is found in."""
+    parts = []
     while (folder / "__init__.py").is_file():
         parts.append(folder.name)
         if folder.parent == folder:
             break
         folder = folder.parent
     return ".".join(reversed(parts)), folder
+
+
+def module_name(path: Path, package: Callable[[Path], tuple[str, Path]] = _package) -> tuple[str, Path]:
+    """The dotted name that a file is imported by, and the folder that has to be on sys.path for it."""
+    name, root = package(path.parent)
+    return name if path.name == "__init__.py" else f"{name}.{path.stem}".removeprefix("."), root
 
 
 def imported(node: ast.Import | ast.ImportFrom, module: str, is_package: bool) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+LIBRARIES = frozenset(
+    {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
+)
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
 _SELF_WRITE = re.compile(r"self\.(\w++)\s*+(?::[^=\n]{1,1000}+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
@@ -76,7 +79,8 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
     """Take down what the module level of a file and the bodies of its classes define."""
     outliner = _Outliner(lines)
     outliner.block(tree.body)
-    names = sorted({i.name for i in outliner.imports if i.name[0].isupper() and i.module.partition(".")[0] != "torch"})
+    own = (i.name for i in outliner.imports if i.level or i.module.partition(".")[0] not in LIBRARIES)
+    names = sorted({name for name in own if name[0].isupper()})
     mentions = (n for n in names if _is_used(n, text))
     return ModuleOutline(
         tuple(outliner.functions.values()),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
 
-_LAYERS = re.compile(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter\(")
+_LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]")
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
-_CAPITALIZED = re.compile(r"[A-Z]\w*")
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
@@ -20,7 +19,7 @@ _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 def has_layers(c: ClassInfo) -> bool:
     """True for a class whose source names layers or parameters."""
     text = c.text
-    return ("nn." in text or "Parameter(" in text) and _LAYERS.search(text) is not None
+    return "Parameter(" in text or _LAYERS.search(text) is not None
 
 
 class Unheld:
@@ -32,7 +31,7 @@ class Unheld:
     def __init__(
         self, modules: Sequence[ModuleInfo], level: Callable[[ModuleInfo], str], scripts: Sequence[str]
     ) -> None:
-        self._modules = modules
+        self._modules = {info: number for number, info in enumerate(modules)}
         self._level = level
         self._scripts = scripts
 
@@ -51,7 +50,7 @@ class Unheld:
             re.compile(p) for p in (rf"\b{name}\b", rf"\b{name}\b(?!\()", rf"\b{name}\(|[=:] *{name}\b")
         )
         makers: dict[str, str] = {}
-        for info in self._mentioning([c.name]):
+        for info in self._mentioning(c.module.project.naming, c.name):
             for unit in (*info.classes.values(), *info.functions.values()):
                 text = code_of(unit.text) if unit is not c and "." not in unit.qualname and c.name in unit.text else ""
                 if word.search(text):
@@ -67,20 +66,15 @@ class Unheld:
         called = {match[0][:-1] for text in self._scripts for match in calls.finditer(text)}
         if any(_is_passed(c.name, text) or (maker in called and alone.search(text)) for maker, text in makers.items()):
             return True
-        models = (d for info in self._mentioning(makers) for d in info.classes.values() if d.is_module())
-        return any(calls.search(d.text) for d in models)
+        modules = self._mentioning(c.module.project.naming, *makers)
+        return any(d.is_module() and calls.search(d.text) for info in modules for d in info.classes.values())
 
-    def _mentioning(self, names: Collection[str]) -> Iterator[ModuleInfo]:
+    def _mentioning(self, naming: Callable[[str], Sequence[ModuleInfo]], *names: str) -> list[ModuleInfo]:
         """The modules that may name one of these."""
-        capital = frozenset(name for name in names if "A" <= name[0] <= "Z")
-        others = [name for name in names if name not in capital]
-        for info, words in self._words.items():
-            if not words.isdisjoint(capital) or any(name in info.source.text for name in others):
-                yield info
-
-    @cached_property
-    def _words(self) -> dict[ModuleInfo, frozenset[str]]:
-        return {info: frozenset(_CAPITALIZED.findall(info.source.text)) for info in self._modules}
+        others = [name for name in names if not "A" <= name[0] <= "Z"]
+        modules = {info for name in names for info in naming(name) if info in self._modules}
+        modules.update(i for i in self._modules if others and any(n in i.source.text for n in others))
+        return sorted(modules, key=self._modules.__getitem__)
 
     @cached_property
     def _any_by_name(self) -> bool:

@@ -34,8 +34,9 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join, join_all, join_returns, widen_argument
 from onnxlint.flow.values.node_places import NOWHERE, Body, Given, Place, body_of
-from onnxlint.project.classes import LIBRARIES, ClassInfo, FunctionUnit, ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.modules import Project
+from onnxlint.project.outline import LIBRARIES
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from onnxlint.flow.values.domain import Const
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
-_CALL = re.compile(r"([A-Z]\w*)\(")  # also the end of a word: to look behind at every character takes its time
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 LONGEST = 4000  # characters of a call
 
@@ -21,30 +20,25 @@ class ConstructorCalls:
     """
 
     def __init__(self, modules: Iterable[ModuleInfo] = (), foreign: frozenset[str] = frozenset()) -> None:
-        self._modules = tuple(modules)
+        self._modules = {m: None for m in modules if not _TEST.search(m.path)}
         self._foreign = foreign
-        self._places: dict[str, list[tuple[str, int]]] | None = None
         self._calls: dict[str, list[ast.Call | None]] = {}
 
     def change(self, cls: ClassInfo, position: int, name: str, default: Const) -> bool:
         """True where a call gives a parameter another value than its default, or one that only a run tells."""
-        return self.elsewhere(cls) or any(_changes(call, position, name, default) for call in self._of(cls.name))
+        return self.elsewhere(cls) or any(_changes(call, position, name, default) for call in self._of(cls))
 
     def elsewhere(self, cls: ClassInfo) -> bool:
         """True where the code of other parts builds the class, or may."""
         return f"{cls.module.source.path}:{cls.qualname}" in self._foreign
 
-    def _of(self, name: str) -> list[ast.Call | None]:
-        """The calls of a name; None for one that cannot be read by itself."""
-        if self._places is None:
-            self._places = {}
-            for text in (m.source.text for m in self._modules if not _TEST.search(m.path)):
-                for call in _CALL.finditer(text):
-                    at = call.start()
-                    if not (at and (text[at - 1].isalnum() or text[at - 1] == "_")) and text[at - 6 : at] != "class ":
-                        self._places.setdefault(call[1], []).append((text, at))
+    def _of(self, cls: ClassInfo) -> list[ast.Call | None]:
+        """The calls of the name of a class; None for one that cannot be read by itself."""
+        name = cls.name
         if name not in self._calls:
-            self._calls[name] = [_call(text, at) for text, at in self._places.get(name, ())]
+            call = re.compile(rf"{name}\((?<!\w{name}\()(?<!class {name}\()")  # begun by its letters, it is found fast
+            texts = [m.source.text for m in cls.module.project.naming(name) if m in self._modules]
+            self._calls[name] = [_call(text, match.start()) for text in texts for match in call.finditer(text)]
         return self._calls[name]
 
 
