@@ -62,7 +62,8 @@ class Reach:
         for info in modules:
             self._twins.setdefault(info.name, []).append(info)
         self.seen: dict[tuple[ModuleInfo, str], None] = {}
-        self.unbounded = False
+        self._imported: set[tuple[str, str]] = set()  # names, and the folder of the script that imports one
+        self._inner: dict[ModuleInfo, Sequence[str]] = {}
         self.whole: dict[ModuleInfo, None] = {}  # all that these define, and import
         units = (
             u
@@ -97,7 +98,8 @@ class Reach:
         """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
         test = f"a test; the project exports at {self.origin}" if self.tests else ""
         outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
-        own = {c: self._beside(c) for c in self._classes()}
+        classes = [c for info in self.modules for c in info.classes.values()]
+        own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
         # Where no class was seen, whatever is exported, no name led to it.
         bounded = bool(self.roots) and not self.unbounded and any(self._is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
@@ -166,7 +168,8 @@ class Reach:
         word = name.partition(".")[0]
         pattern = re.compile(rf"\b{word}\b")
         for other in self.modules:
-            if word in other.source.text and self._defined(other, word) == (info, word):
+            bound = self._defines(other, word) or (other.stars and word in other.source.text)
+            if bound and self._defined(other, word) == (info, word):
                 for mine in (*other.functions, *other.classes):
                     if (other, mine) != (info, word) and "." not in mine and pattern.search(_text(other, mine)):
                         yield other, mine
@@ -240,11 +243,15 @@ class Reach:
         for c in info.outline.classes:
             if any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname:
                 self._waiting.append((info, c.qualname))
+        beside = "" if "." in info.name else info.folder  # a script finds what stands beside it
         for target in dict.fromkeys([*info.aliases.values(), *info.stars]):
             parts = target.split(".")
             for cut in range(1, len(parts) + 1):
-                for module in self._modules_of(".".join(parts[:cut]), info):
-                    self._import(module)
+                name = ".".join(parts[:cut])
+                if (name, beside) not in self._imported:
+                    self._imported.add((name, beside))
+                    for module in self._modules_of(name, info):
+                        self._import(module)
 
     def _open(self, info: ModuleInfo) -> None:
         """Any name of a module may be meant, and any that it imports."""
@@ -258,10 +265,6 @@ class Reach:
             origins = [o for star in info.stars if (o := info.project.module(star, info)) is not None]
             self._waiting += [d for w in words for d in self._named(info, w, (), imports=True) if "." not in w]
             self._waiting += [(o, c.qualname) for o in origins for c in o.outline.classes]
-
-    def _classes(self) -> Iterator[ClassInfo]:
-        classes = [c for info in self.modules for c in info.classes.values()]
-        return iter(Guard([], False).those(classes, _is_traced))
 
     def _is_seen(self, c: ClassInfo) -> bool:
         return (c.module, c.qualname.partition(".")[0]) in self.seen
@@ -306,9 +309,11 @@ class Reach:
         return any(part.lower() in names for part in self._parts(info)[:-1])
 
     def _parts(self, info: ModuleInfo) -> Sequence[str]:
-        path = info.source.path
-        inner: PurePath = path.relative_to(self.top) if self.top is not None else path
-        return inner.with_suffix("").parts
+        if info not in self._inner:
+            path = info.source.path
+            inner: PurePath = path.relative_to(self.top) if self.top is not None else path
+            self._inner[info] = inner.with_suffix("").parts
+        return self._inner[info]
 
 
 def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Part]:
