@@ -22,7 +22,7 @@ from onnxlint.flow.state.summaries import Summaries
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
-from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 _MODE_METHODS = frozenset(
     ("to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory").split()
@@ -83,6 +83,7 @@ class Objects(Emitter):
 
     created: set[ClassInfo]
     set_length: frozenset[str] = frozenset()
+    part: frozenset[ModuleInfo] = frozenset()
     around: dict[ClassInfo, dom.Scope]  # of classes that stand in a function, the variables of that
     built: dict[ClassInfo, list[dom.Object]]  # the modules that the project's own code builds
 
@@ -172,9 +173,15 @@ class Objects(Emitter):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             return self.partial[info]
 
-    def read_calls(self, calls: ConstructorCalls, set_length: frozenset[str] = frozenset()) -> None:
-        """From now on a default is what these calls do not change, and the length of these classes is a setting."""
-        self.constructor_calls, self.set_length = calls, set_length
+    def read_calls(
+        self,
+        calls: ConstructorCalls,
+        set_length: frozenset[str] = frozenset(),
+        part: frozenset[ModuleInfo] = frozenset(),
+    ) -> None:
+        """From now on a default is what these calls do not change, the length of these classes is a setting, and these
+        modules are analysed while others are the business of other parts."""
+        self.constructor_calls, self.set_length, self.part = calls, set_length, part
 
     def constructor_value(
         self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None

@@ -28,7 +28,7 @@ from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.protocols import Interleaved, Replaced, Running
 from onnxlint.flow.state.self_reads import Attributes
-from onnxlint.flow.state.summaries import CONTEXTS, DEPTH, CallKey, Summaries
+from onnxlint.flow.state.summaries import CONTEXTS, DEPTH, ELSEWHERE, CallKey, Summaries
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -253,7 +253,8 @@ class Interpreter(Objects):
         if result is not None:
             return result
         others = self.summaries.of(place)
-        if len(others) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
+        most = CONTEXTS if not self.part or unit.module in self.part else ELSEWHERE
+        if len(others) < (most if at.tracing else 8 * most):
             return None
         first = key.arguments[0] if key.arguments else None
         if isinstance(first, dom.Instance):  # nothing is known of this object's run

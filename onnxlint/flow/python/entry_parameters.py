@@ -78,7 +78,7 @@ def _is_of_training(unit: FunctionUnit, name: str) -> bool:
     text = _text_about(unit, name)
     if f"{name} is not None" not in text:
         return False
-    if re.search(rf"\b(?:\w+_)?train(?:ing)?(?:_\w+)? = \(?{name} is not None\b", text) is not None:
+    if "train" in text and re.search(rf"\b(?:\w+_)?train(?:ing)?(?:_\w+)? = \(?{name} is not None\b", text):
         return True
     if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text:
         return False

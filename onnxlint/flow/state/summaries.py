@@ -19,6 +19,7 @@ from onnxlint.flow.values import shapes
 # count, and which are first depends on the project alone: the entry points of a part run one after the other in one
 # process, in the order of their modules (`partitions.in_order`), whatever the order of the paths and of the parts.
 CONTEXTS = 5
+ELSEWHERE = 3  # of a function of another part, which is run for its own calls there
 DEPTH = 40  # of calls within calls
 
 Place: TypeAlias = "tuple[Any, ...]"  # a function and what of the context decides what is observed in it
