@@ -231,3 +231,26 @@ def test_a_tensor_beside_a_list_is_looped_over_as_often_as_the_list_is_long(loop
                 return [item for item in {loop}]
     """
     assert sorted(code for code, _, _ in findings_of(source)) == objected
+
+
+@pytest.mark.parametrize(
+    ("each", "objected"),
+    [
+        ("x[i] = self.parts[i](x[i])", []),
+        ("x[i] = torch.cat((self.parts[i](x[i]), self.parts[i](x[i])), 1)", []),
+        ("x[i] = self.parts[i](x)", ["ONX104"]),
+    ],
+)
+def test_what_a_layer_for_each_item_is_given_may_be_a_list(each: str, objected: list[str]) -> None:
+    source = f"""
+        class Head(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+
+            def forward(self, x):
+                for i in range(2):
+                    {each}
+                return torch.cat([xi.flatten(2) for xi in x], 2)
+    """
+    assert sorted(code for code, _, _ in findings_of(source)) == objected

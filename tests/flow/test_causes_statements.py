@@ -73,6 +73,14 @@ CASES = {
             def forward(self, q):
                 return F.scaled_dot_product_attention(q, q, q, dropout_p=self.p)  # expect: ONX302
     """,
+    "attention that drops nothing unless somebody says so": """
+        class M(nn.Module):
+            def __init__(self, p=0.0):
+                super().__init__()
+                self.p = p
+            def forward(self, q):
+                return F.scaled_dot_product_attention(q, q, q, dropout_p=self.p)
+    """,
     "attention that drops in training": """
         class M(nn.Module):
             def __init__(self, p=0.1):

@@ -544,8 +544,8 @@ def _drops(call: LibraryCall) -> bool:
     written = next(
         (k.value for k in node.keywords if k.arg == "dropout_p"), node.args[4] if len(node.args) > 4 else None
     )
-    if isinstance(given, dom.Const):
-        return isinstance(given.literal, float) and given.literal > 0
+    if isinstance(rate := dom.or_default(given), dom.Const):
+        return isinstance(rate.literal, float) and rate.literal > 0
     own = isinstance(written, ast.Attribute) and isinstance(written.value, ast.Name) and written.value.id == "self"
     return isinstance(given, dom.Config) and own
 

@@ -158,7 +158,7 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     plural = re.search(r"[a-z]{2}s$", name) is not None and not name.endswith(("ss", "pos", "bias", "gas"))
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
-        rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b"
+        rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b|\bself\.\w+\[\w+\]\({name}\[\w+\]"
     )
     counted = rf"\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{name}\b|\b(?:arange|range)\((?:\w+, ?)?{name}\b"
     if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
