@@ -238,6 +238,7 @@ def test_a_tensor_beside_a_list_is_looped_over_as_often_as_the_list_is_long(loop
     [
         ("x[i] = self.parts[i](x[i])", []),
         ("x[i] = torch.cat((self.parts[i](x[i]), self.parts[i](x[i])), 1)", []),
+        ("x[i] = self.parts[i](x[i]); anchors = [x.view(-1) for x in self.anchors]", []),
         ("x[i] = self.parts[i](x)", ["ONX104"]),
     ],
 )

@@ -130,7 +130,14 @@ def vararg_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg) -> d
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
     pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
-    return re.search(pattern, _text_about(unit, name)) is not None
+    text = _text_about(unit, name)
+    return re.search(pattern, text) is not None and not _has_a_layer_for_each(text, name)
+
+
+def _has_a_layer_for_each(text: str, name: str) -> bool:
+    """True for `x[i] = self.parts[i](x[i])`, which says more than what a comprehension does to an `x` of its own."""
+    each = rf"\b{name}\[(\w+)\] = .*\bself\.\w+\[\1\]\({name}\[\1\]"
+    return f"{name}[" in text and re.search(each, text) is not None
 
 
 def _text_about(unit: FunctionUnit, name: str) -> str:
@@ -155,6 +162,8 @@ def _lines_about(text: str) -> dict[str, list[str]]:
 def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     """True where a list or a number may come: by a name in the plural or by use, and no use that only a tensor has."""
     text = _text_about(unit, name)
+    if _has_a_layer_for_each(text, name):
+        return True
     plural = re.search(r"[a-z]{2}s$", name) is not None and not name.endswith(("ss", "pos", "bias", "gas"))
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
