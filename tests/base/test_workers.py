@@ -119,17 +119,19 @@ def work(number):
 def interrupt(number, frame):
     raise KeyboardInterrupt
 
-taken, chance = {}, random.Random(int(sys.argv[1]))
+chance = random.Random(int(sys.argv[1]))
 signal.signal(signal.SIGALRM, interrupt)
 interrupts.SIGNALS = (*interrupts.SIGNALS, signal.SIGALRM)  # held back as those are
 for _ in range(60):
     try:
         signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.06))
-        workers.run(work, range(30), 2, taken.__setitem__)
+        workers.run(work, range(30), 2, lambda *_: None)
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
         continue
-os._exit(0 if len(taken) == 30 else 1)
+taken = {}
+workers.run(work, range(30), 2, taken.__setitem__)  # a busy machine may have come to the end of none of those
+os._exit(0 if taken == {n: work(n) for n in range(30)} else 1)
 """
 
 
