@@ -115,9 +115,20 @@ ANNOTATED = (
     f"{HEAD}class M(nn.Module):\n    def forward(self, x, a: '{{}}', b: Float[Tensor, '{'9' * 5000} n'] = None):\n"
 )
 ANNOTATED += "        if x.sum() > 0:\n            return -x\n        return x\n"
+# What the text of a function says of its parameters, asked of lines of 300,000 characters.
+LINES = f"""{HEAD}class M(nn.Module):
+    def forward(self, x, y, gt=None):
+        y[0] = 0{"; y[0] = 0" * 30_000}
+        if gt is not None:
+            loss = 0{"; loss = 0" * 30_000}
+        if x.sum() > 0:
+            return -x
+        return x
+"""
 PROGRAMS = {
     **GROWING,
     **{name: model(line) for name, line in REFUSED.items()},
+    "very long lines": LINES,
     "an annotation of brackets": ANNOTATED.replace("{}", "[" * 5000),
     "an annotation with a null byte": ANNOTATED.replace("{}", "a\\0b"),
     "an annotation that is no text": ANNOTATED.replace("{}", "\\ud800"),

@@ -82,7 +82,8 @@ def _is_of_training(unit: FunctionUnit, name: str) -> bool:
         return True
     if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text:
         return False
-    arm = rf"^( *)(?:el)?if {name} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 .*loss\w*(?: = .*|\(.*)\b{name}\b"
+    loss = r"(?>.*?loss\w{0,99}(?: = |\())"  # the first in its line and no other: lines may be very long
+    arm = rf"^( *)(?:el)?if {name} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 {loss}.*\b{name}\b"
     return re.search(arm, text, re.MULTILINE) is not None
 
 
@@ -136,8 +137,8 @@ def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
 
 def _has_a_layer_for_each(text: str, name: str) -> bool:
     """True for `x[i] = self.parts[i](x[i])`, which says more than what a comprehension does to an `x` of its own."""
-    each = rf"\b{name}\[(\w+)\] = .*\bself\.\w+\[\1\]\({name}\[\1\]"
-    return f"{name}[" in text and re.search(each, text) is not None
+    each = rf"^ *{name}\[(\w+)\] = .*\bself\.\w+\[\1\]\({name}\[\1\]"  # once a line, however long it is
+    return f"{name}[" in text and re.search(each, text, re.MULTILINE) is not None
 
 
 def _text_about(unit: FunctionUnit, name: str) -> str:
