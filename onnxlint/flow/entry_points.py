@@ -34,7 +34,8 @@ from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.modules import Project
 
-_LISTED = re.compile(r":(?<=[\"'\s]:)\s*([A-Z]\w*)\s*[,}]")  # in a dict of classes, from which settings choose parts
+# In a dict of classes, from which settings choose parts.
+_LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _WORD = re.compile(r"\w+")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
@@ -214,8 +215,7 @@ def _forwards(
     built = part.built | part.foreign
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
     parts = {inner for c in traced for inner in _constructor_parts(c)}
-    values = (match for info in part.modules for match in _LISTED.finditer(info.source.text))
-    listed = {v[1] for v in values if v.string[max(v.start() - 80, 0) : v.start()].rstrip().endswith(("'", '"'))}
+    listed = {name for info in part.modules for name in _LISTED.findall(info.source.text)}
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")

@@ -111,7 +111,7 @@ _LAYER_METHODS = frozenset(
 _FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like give
 
 _STRING_METHODS = frozenset(
-    ("get items keys values split startswith endswith format join lower upper copy append index count").split()
+    "get items keys values split startswith endswith format join lower upper copy append index count".split()
 )
 
 

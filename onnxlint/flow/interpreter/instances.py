@@ -25,7 +25,7 @@ from onnxlint.flow.values.node_places import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 _MODE_METHODS = frozenset(
-    ("to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory").split()
+    "to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split()
 )
 
 _MODULE_METHODS = frozenset(

@@ -47,7 +47,7 @@ _RANDOM = frozenset(
 )
 _DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
 _NO_OPERATORS = frozenset(
-    ("cuda cpu pin_memory backward retain_grad bfloat16 half values indices real dequantize fill copy range").split()
+    "cuda cpu pin_memory backward retain_grad bfloat16 half values indices real dequantize fill copy range".split()
 )
 # Operators that take sizes as sizes, or read none.
 _KEEPS_SIZES = frozenset(
