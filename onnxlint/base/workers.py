@@ -14,6 +14,8 @@ from onnxlint.base import interrupts
 
 T = TypeVar("T")
 
+BATCHES = 32  # at most, of what one process gets to do
+
 _work: Callable[[int], Any] | None = None  # what the processes run; they are forked while it is set
 _at_work = False  # in one of the processes: whether it runs that now, or waits and sends
 _ended = False  # and whether it has been told to end
@@ -60,7 +62,9 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int, take: 
     strangers = set(multiprocessing.active_children())
     # An interrupt while this thread takes a future's lock would leave it taken, and the pool's thread waiting for it:
     # what is done comes by a queue, whose waiting can be interrupted at any moment.
-    done: SimpleQueue[Future[T]] = SimpleQueue()
+    done: SimpleQueue[Future[list[T]]] = SimpleQueue()
+    step = max(len(numbers) // (count * BATCHES), 1)  # each of very many by itself would take long to hand over
+    batches = [numbers[first : first + step] for first in range(0, len(numbers), step)]
     try:
         with ProcessPoolExecutor(
             count, multiprocessing.get_context("fork"), _begin, (partial(end_with, os.getpid()),)
@@ -68,12 +72,13 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int, take: 
             try:
                 # Held back until the processes are there and know what to do with it: they are forked on submission.
                 with interrupts.deferred():
-                    tasks = {pool.submit(_call, number): number for number in numbers}
+                    tasks = {pool.submit(_call, batch): batch for batch in batches}
                     for task in tasks:
                         task.add_done_callback(done.put)
-                for _ in numbers:
+                for _ in batches:
                     task = done.get()
-                    take(tasks[task], task.result())
+                    for number, result in zip(tasks[task], task.result(), strict=True):
+                        take(number, result)
             except (BrokenProcessPool, _End):
                 return
             except BaseException:  # nobody waits for what they are at, and an interrupt may have come here alone
@@ -102,13 +107,13 @@ def _leave_off(number: int, _: FrameType | None) -> None:
         raise _End
 
 
-def _call(number: int) -> Any:
+def _call(numbers: Sequence[int]) -> list[Any]:
     global _at_work
     assert _work is not None
     try:
         _at_work = True
         if _ended:
             raise _End
-        return _work(number)
+        return [_work(number) for number in numbers]
     finally:
         _at_work = False

@@ -33,13 +33,15 @@ except KeyboardInterrupt:
 """
 
 
-def test_every_number_is_worked_on_once() -> None:
+@pytest.mark.parametrize("count", [20, 500])  # one by one, and in batches
+def test_every_number_is_worked_on_once(count: int) -> None:
     taken: list[tuple[int, int]] = []
-    workers.run(lambda n: n * n, range(20), 3, lambda *result: taken.append(result))
-    assert sorted(taken) == [(n, n * n) for n in range(20)]
+    workers.run(lambda n: n * n, range(count), 3, lambda *result: taken.append(result))
+    assert sorted(taken) == [(n, n * n) for n in range(count)]
 
 
-def test_what_a_process_that_ends_was_to_do_is_done_here() -> None:
+@pytest.mark.parametrize("count", [20, 500])
+def test_what_a_process_that_ends_was_to_do_is_done_here(count: int) -> None:
     here = os.getpid()
     taken: dict[int, int] = {}
 
@@ -48,8 +50,8 @@ def test_what_a_process_that_ends_was_to_do_is_done_here() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
         return number
 
-    workers.run(work, range(20), 3, taken.__setitem__)
-    assert taken == {n: n for n in range(20)}
+    workers.run(work, range(count), 3, taken.__setitem__)
+    assert taken == {n: n for n in range(count)}
 
 
 def test_what_a_process_raises_is_raised() -> None:
