@@ -37,7 +37,6 @@ from onnxlint.project.modules import Project
 # In a dict of classes, from which settings choose parts.
 _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
-_WORD = re.compile(r"\w+")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
 
@@ -253,9 +252,12 @@ def _wholes_first(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
     """The classes, each behind its bases and those that name it: a part is run as its whole calls it, and not again."""
     own = set(classes)
     names = {c.name for c in own}
+    word = re.compile(
+        f"[A-Z{''.join({name[0] for name in names})}](?<!\\w.)\\w*"
+    )  # the other words are skipped as fast
     wholes: dict[str, list[ClassInfo]] = {}
     for c in classes:
-        for name in names.intersection(_WORD.findall(c.text)).difference(b.name for b in c.mro()):
+        for name in names.intersection(word.findall(c.text)).difference(b.name for b in c.mro()):
             wholes.setdefault(name, []).append(c)
     ordered: dict[ClassInfo, None] = {}
     begun: set[ClassInfo] = set()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
@@ -15,7 +16,7 @@ _LOSS = re.compile(
 _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
-_NAMES_A_LOSS = re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])")
+_names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -46,7 +47,7 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
 
 def is_a_loss(unit: FunctionUnit) -> bool:
     """True for a function that computes a loss, by its name or that of its class."""
-    return _NAMES_A_LOSS.search(unit.qualname) is not None
+    return _names_a_loss(unit.qualname) is not None
 
 
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:

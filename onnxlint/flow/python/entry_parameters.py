@@ -80,7 +80,7 @@ def _is_of_training(unit: FunctionUnit, name: str) -> bool:
         return False
     if "train" in text and re.search(rf"\b(?:\w+_)?train(?:ing)?(?:_\w+)? = \(?{name} is not None\b", text):
         return True
-    if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text:
+    if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text or f"if {name} is" not in text:
         return False
     loss = r"(?>.*?loss\w{0,99}(?: = |\())"  # the first in its line and no other: lines may be very long
     arm = rf"^( *)(?:el)?if {name} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 {loss}.*\b{name}\b"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from onnxlint.flow.values.domain import Const
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+_BEGINS = re.compile(r"(?<!\w)(?<!class )")  # a call, by what is before it
 LONGEST = 4000  # characters of a call
 
 
@@ -36,10 +37,17 @@ class ConstructorCalls:
         """The calls of the name of a class; None for one that cannot be read by itself."""
         name = cls.name
         if name not in self._calls:
-            call = re.compile(rf"{name}\((?<!\w{name}\()(?<!class {name}\()")  # begun by its letters, it is found fast
             texts = [m.source.text for m in cls.module.project.naming(name) if m in self._modules]
-            self._calls[name] = [_call(text, match.start()) for text in texts for match in call.finditer(text)]
+            begun = ((text, at) for text in texts for at in _places(text, f"{name}(") if _BEGINS.match(text, at))
+            self._calls[name] = [_call(text, at) for text, at in begun]
         return self._calls[name]
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def changed_numbers(unit: FunctionUnit, modules: Iterable[ModuleInfo]) -> set[str]:

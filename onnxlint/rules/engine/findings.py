@@ -181,7 +181,8 @@ def _in_its_class(finding: Finding, text: str) -> Finding:
     if not finding.about or finding.about.startswith(f"{finding.symbol} "):
         return finding
     names = finding.symbol.split(".")
-    classes = (i for i in range(len(names), 0, -1) if re.search(rf"^\s*class {re.escape(names[i - 1])}\b", text, re.M))
+    named = (i for i in range(len(names), 0, -1) if f"class {names[i - 1]}" in text)
+    classes = (i for i in named if re.search(rf"^\s*class {re.escape(names[i - 1])}\b", text, re.M))
     owner = ".".join(names[: next(classes, len(names))])
     return replace(finding, about=f"{owner} {finding.about}")
 
