@@ -105,7 +105,7 @@ class Frame(Targets):
         What follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away.
         It sees what the `usual` arm leaves, and of the others the names that this one does not bind.
         """
-        before = dict(self.scope.names)
+        before = self.scope.names
         self.engine.budget.spend(len(before) // 16)  # joining the states of very many variables takes its time
         mask = self.engine.context.exporters
         left: set[str] = set()
@@ -120,8 +120,7 @@ class Frame(Targets):
                 self.scope.names = dict(before)
                 if self.engine.context.exporters != exporters:
                     self.engine.narrow(exporters=exporters)
-                with self.engine.noting() as replaced:
-                    ended = run()
+                ended, replaced = self.engine.noting(run)
                 if replaced or not ended:
                     written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
                     left_usually = written[-1][1] if run is usual else left_usually
@@ -257,13 +256,14 @@ class Frame(Targets):
             left[False] = self._arm(node.orelse, asks is True, pieces is False, sized)
             return left[False]
 
-        for arm, statements in ((True, node.body), (False, node.orelse)):
-            if statements and not test.may_be(arm):
+        taken = test.may_be(True), test.may_be(False)
+        for exporters, statements in zip(taken, (node.body, node.orelse), strict=True):
+            if statements and not exporters:
                 implicit_calls.shut_out(self, node.test, statements)
         narrowed = self.narrowing(node.test)
-        runs = {True: _then(narrowed, True, body), False: _then(narrowed, False, otherwise)}
-        usual = None if test.usual is None else runs[test.usual]
-        ended = self.arms([(test.may_be(arm), run) for arm, run in runs.items()], usual)
+        runs = _then(narrowed, True, body), _then(narrowed, False, otherwise)
+        usual = None if test.usual is None else runs[not test.usual]
+        ended = self.arms([*zip(taken, runs, strict=True)], usual)
         if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
         return ended

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -276,13 +276,12 @@ class Objects(Emitter):
             self.summaries.assigns(obj, name)
         obj.attrs[name] = v if old is None or replace_old else join(old, v)
 
-    @contextmanager
-    def noting(self) -> Iterator[Replaced]:
-        """What attributes were before they are written to, outside of traced code."""
+    def noting(self, run: Callable[[], bool]) -> tuple[bool, Replaced]:
+        """Run something: what it gives, and what attributes were before it wrote to them, outside of traced code."""
         here: Replaced = {}
         self.replaced.append(here)
         try:
-            yield here
+            return run(), here
         finally:
             self.replaced.pop()
             if self.replaced:
@@ -315,7 +314,7 @@ class Objects(Emitter):
         self.summaries.reads(obj, name)
         if name in obj.attrs:
             v = obj.attrs[name]
-            late = name in info.written_outside_init() and name not in obj.settled
+            late = name not in obj.settled and name in info.written_outside_init()
             usual = dom.or_default(v) if late else v
             if late and isinstance(usual, dom.Const) and not isinstance(usual.literal, str):
                 return dom.UNKNOWN if dom.is_none(v) else dom.CONFIG

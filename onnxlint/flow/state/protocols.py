@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -178,7 +178,7 @@ class Assigning(InContext, Protocol):
     """What assigns to attributes, items and globals."""
 
     def set_attribute(self, obj: dom.Object, name: str, v: dom.Value, replace_old: bool = False) -> None: ...
-    def noting(self) -> AbstractContextManager[Replaced]: ...
+    def noting(self, run: Callable[[], bool]) -> tuple[bool, Replaced]: ...
     def settle(
         self,
         arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], dom.Value]]],
