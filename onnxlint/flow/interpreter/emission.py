@@ -23,6 +23,7 @@ from onnxlint.flow.values.node_places import NOWHERE, Body, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 MANY_NAMES = 200
+_USED = {dom.Data, dom.Dim, dom.Array, dom.Tuple, dom.Seq}  # what may have been frozen, or hold what was
 _WORD = re.compile(r"\w+")
 _MAY_STAY = ("", "range()", "max()", "min()", "len()")  # what they give is no plain number in every export
 
@@ -237,7 +238,7 @@ class Emitter(Located, Engine):
     def use_all(self, values: Sequence[dom.Value], how: str) -> None:
         """The graph depends on each of `values`."""
         for v in values:
-            if type(v) is not dom.Tensor and type(v) is not dom.Const:
+            if type(v) in _USED:
                 self.use(v, how)
 
     # ------------------------------------------------------------------------------------------------ shapes

@@ -54,7 +54,8 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
 def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
     outcomes, detail = _wrong(engine, call, entry)
-    emit(engine, call.node, obs.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
+    if outcomes:
+        emit(engine, call.node, obs.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
     if call.op == "cdist":
         _distances(engine, call)
         return True

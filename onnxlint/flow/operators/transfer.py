@@ -42,16 +42,19 @@ class Call:
     @property
     def tensor(self) -> dom.Tensor:
         """The tensor that the operator works on."""
-        named = (v for v in self.kwargs.values() if isinstance(v, dom.Tensor))
-        first = self.args[0] if self.args else next(named, None)
-        return first if isinstance(first, dom.Tensor) else dom.Tensor(source="made")
+        for v in self.args[:1] or self.kwargs.values():
+            if isinstance(v, dom.Tensor):
+                return v
+        return dom.Tensor(source="made")
 
     def tensors(self) -> list[dom.Tensor]:
         """Every tensor among the arguments, lists of tensors included."""
         tensors: list[dom.Tensor] = []
         for v in [*self.args, *self.kwargs.values()]:
-            items = v.items if isinstance(v, dom.Tuple) else (v.item if isinstance(v, dom.Seq) else v,)
-            tensors += [i for i in items if isinstance(i, dom.Tensor)]
+            if isinstance(v, dom.Tensor):
+                tensors.append(v)
+            elif isinstance(v, (dom.Tuple, dom.Seq)):
+                tensors += [i for i in dom.held(v) if isinstance(i, dom.Tensor)]
         return tensors
 
     def sizes(self, start: int, *names: str) -> list[dom.Value] | None:
