@@ -289,7 +289,8 @@ class ClassInfo:
     def written_outside_init(self) -> frozenset[str]:
         """Names of attributes that methods other than `__init__` assign, in this class or a base."""
         order = self.mro()  # which drops what was collected from other bases
-        self._later_writes = self._later_writes or frozenset(name for c in order for name in c._outline.late)
+        if self._later_writes is None:
+            self._later_writes = frozenset(name for c in order for name in c._outline.late)
         return self._later_writes
 
 

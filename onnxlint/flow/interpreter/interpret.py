@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -322,22 +322,21 @@ class Interpreter(Objects):
         key = (id(info), id(expression))
         known = self._class_values.get(key)
         if known is None:
-            with self._unknown_meanwhile(self._class_values, key):
-                known = self.evaluate_expression(info.module, expression, info.qualname)
-            self._class_values[key] = known
+            known = self._unless_asked_again(
+                self._class_values, key, lambda: self.evaluate_expression(info.module, expression, info.qualname)
+            )
         return known
 
-    @contextmanager
-    def _unknown_meanwhile(
-        self, known: dict[tuple[int, int | str], dom.Value], key: tuple[int, int | str]
-    ) -> Iterator[None]:
+    @staticmethod
+    def _unless_asked_again(known: dict[_Name, dom.Value], key: _Name, find: Callable[[], dom.Value]) -> dom.Value:
         """A cycle of definitions sees something unknown; where the steps run out, nothing is known of it after."""
         known[key] = dom.UNKNOWN
         try:
-            yield
+            known[key] = find()
         except BaseException:
             del known[key]
             raise
+        return known[key]
 
     def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> dom.Value:
         """A lone expression, in the scope of its module, untraced; `shift` is that of the function it belongs to."""
@@ -510,7 +509,7 @@ class Interpreter(Objects):
         self, info: ClassInfo, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
     ) -> dom.Value:
         """`Class(...)`."""
-        if any(call_arguments.is_starred(v) for v in args) or "**" in kwargs:
+        if "**" in kwargs or (dom.Seq in map(type, args) and any(map(call_arguments.is_starred, args))):
             return dom.Instance(self.default_instance(info)) if info.is_module() else dom.UNKNOWN
         if any(b.endswith("Enum") for b in info.external_bases()):
             return dom.CONFIG
@@ -540,9 +539,7 @@ class Interpreter(Objects):
         key = (id(module), name)
         known = self._globals.get(key)
         if known is None:
-            with self._unknown_meanwhile(self._globals, key):
-                known = name_lookup.find(self, module, name, strict)
-            self._globals[key] = known
+            known = self._unless_asked_again(self._globals, key, lambda: name_lookup.find(self, module, name, strict))
         return known
 
     def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> dom.Value:

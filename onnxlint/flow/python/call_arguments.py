@@ -37,7 +37,7 @@ def bind(
     loose = left.pop("**", None)
     flat = args
     filler: dom.Value | None = None
-    if any(type(v) is dom.Seq for v in args):
+    if dom.Seq in map(type, args):
         flat = [v for v in args if not is_starred(v)]
         filler = next((v.item for v in reversed(args) if is_starred(v)), None)
     for i, (parameter, default) in enumerate(unit.positional):

@@ -265,22 +265,20 @@ class Conditions(Arithmetic):
     def awaits_state(self, test: ast.expr) -> bool:
         """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        tests = (p for p in parts if isinstance(p, ast.Compare) and isinstance(p.ops[0], ast.IsNot))
+        names = [p.left.attr for p in tests if isinstance(p.left, ast.Attribute) and _asks_for_none(p)]
         owner = self.bound.object.cls if isinstance(self.bound, dom.Instance) else self.owner
-        unit = self.owner.find_method("__init__") if self.owner is not None else None
+        unit = self.owner.find_method("__init__") if self.owner is not None and names else None
         if owner is None or unit is None:
             return False
         return any(
-            isinstance(part, ast.Compare)
-            and isinstance(part.ops[0], ast.IsNot)
-            and _asks_for_none(part)
-            and isinstance(part.left, ast.Attribute)
-            and f"self.{part.left.attr} = None" in unit.text
-            and part.left.attr in self.engine.reads.written_by_forward(owner)
+            f"self.{attribute} = None" in unit.text
+            and attribute in self.engine.reads.written_by_forward(owner)
             and not any(
-                f"self.{name}(" in unit.text and f"self.{part.left.attr} =" in method.text
+                f"self.{name}(" in unit.text and f"self.{attribute} =" in method.text
                 for name, method in owner.methods.items()
             )
-            for part in parts
+            for attribute in names
         )
 
     def _rest(self, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:

@@ -8,6 +8,7 @@ from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.state.protocols import Defining, Engine, InContext
 from onnxlint.flow.values.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
 from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.outline import LIBRARIES
 
 
 def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
@@ -50,7 +51,7 @@ def _assigned(engine: Defining, module: ModuleInfo, statement: ast.Assign | ast.
 def dotted(engine: Engine, full: str, importer: ModuleInfo) -> Value:
     """An imported name: of the project as far as its files are there, else of a library."""
     parts = full.split(".")
-    for cut in range(len(parts), 0, -1):
+    for cut in range(len(parts), 0, -1) if parts[0] not in LIBRARIES else ():
         origin = engine.project.module(".".join(parts[:cut]), importer)
         if origin is None:
             continue
