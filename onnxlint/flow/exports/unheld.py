@@ -45,19 +45,18 @@ class Unheld:
         return not self._is_held(c)
 
     def _is_held(self, c: ClassInfo) -> bool:
-        name = re.escape(c.name)
-        word, other, listed = (
-            re.compile(p) for p in (rf"\b{name}\b", rf"\b{name}\b(?!\()", rf"\b{name}\(|[=:] *{name}\b")
-        )
+        name = re.escape(c.name)  # most are named nowhere else: an expression is made when a text has the name
+        word, other, listed = rf"\b{name}\b", rf"\b{name}\b(?!\()", rf"\b{name}\(|[=:] *{name}\b"
         makers: dict[str, str] = {}
         for info in self._mentioning(c.module.project.naming, c.name):
             for unit in (*info.classes.values(), *info.functions.values()):
                 text = code_of(unit.text) if unit is not c and "." not in unit.qualname and c.name in unit.text else ""
-                if word.search(text):
-                    if (isinstance(unit, ClassInfo) and unit.is_module()) or other.search(text):
+                if text and re.search(word, text):
+                    if (isinstance(unit, ClassInfo) and unit.is_module()) or re.search(other, text):
                         return True
                     makers[unit.name] = text
-            if listed.search(self._level(info)):
+            level = self._level(info)
+            if c.name in level and re.search(listed, level):
                 return True
         if not makers:
             return not c.external_bases() <= _FUNCTIONS and self._any_by_name
