@@ -23,7 +23,7 @@ from onnxlint.rules.engine.fix_cache import with_kept_fixes
 from onnxlint.run import dynamic_pass
 from onnxlint.run.probing import Probing, Watcher, recalled
 from onnxlint.run.sources import Sources
-from onnxlint.run.static_pass import run_static, without_collector
+from onnxlint.run.static_pass import run_static, with_room_for_calls, without_collector
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.suppress import apply
 from onnxlint.verdicts import join, only_reached
@@ -31,6 +31,7 @@ from onnxlint.verdicts import join, only_reached
 UNUSED = "ONX901"
 
 
+@with_room_for_calls
 def run_check(
     paths: Sequence[Path],
     settings: Settings,
