@@ -82,6 +82,28 @@ def export():
     names = {"x": {0: "batch", 1: "time"}}
     torch.onnx.export(M(), (torch.zeros(2, 3),), "m.onnx", input_names=["x"], dynamic_axes=names, dynamo=False)
 """
+ALIKE = """\
+import numpy as np
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x, y):
+        h, w = int(np.log(x.shape[1])), int(np.log(y.shape[1]))
+        h = h if h < x.shape[1] else 2
+        rows = torch.split(x, 4, dim=1)
+        columns = torch.split(y, 4, dim=1)
+        more = torch.chunk(x, self.n, dim=1)
+        for i in range(len(columns)):
+            x = x + columns[i].sum()
+        for row in rows:
+            x = x + row.mean()
+        return x[:, :h], y[:, :w], more
+
+def export():
+    names = {"x": {0: "batch", 1: "time"}, "y": {0: "batch", 1: "time"}}
+    inputs = torch.zeros(2, 9), torch.zeros(2, 9)
+    torch.onnx.export(M(), inputs, "m.onnx", input_names=["x", "y"], dynamic_axes=names, dynamo=False)
+"""
 TRAINING = """\
 import torch
 
@@ -136,6 +158,12 @@ def test_the_uses_of_a_frozen_number_are_listed_where_it_is_frozen(check):
     merged = one_per_cause(check(FROZEN))
     shown = [(f.code, f.span.line, [s.line for s in f.also]) for f in merged.findings if f.span.line < 16]
     assert shown == [("ONX401", 5, [6, 11]), ("ONX202", 8, [9]), ("ONX101", 13, [])]
+
+
+def test_numbers_that_a_function_freezes_alike_are_one_finding_and_so_are_splits_with_their_loops(check):
+    merged = one_per_cause(check(ALIKE))
+    shown = [(f.code, f.span.line, [s.line for s in f.also]) for f in merged.findings if f.span.line < 16]
+    assert shown == [("ONX202", 6, [7]), ("ONX209", 8, [9, 11, 13]), ("ONX209", 10, [])]
 
 
 def test_two_exports_of_a_model_in_train_mode_are_one_finding_for_a_function(check):

@@ -209,7 +209,7 @@ class Emitter(Located, Engine):
                     weight=v.fixed,
                 )
         elif isinstance(v, dom.Dim):
-            if v.site is not None and v.site.how != unflattened_sizes.HIDDEN:
+            if v.site is not None and v.site.how not in (unflattened_sizes.HIDDEN, dom.PIECES):
                 mask = self.context.exporters
                 if v.site.how == unflattened_sizes.READ:
                     mask = tuple(e for e in mask if e == "torchscript")

@@ -363,11 +363,21 @@ def operator(
             inplace_write(engine, call, written)
     if handler is None:
         return _by_table(call, entry, op) if entry is not None else dom.UNKNOWN
-    result = handler(call)
+    result = _counted(call, handler(call))
     # What an in-place operator gives back is the tensor that it wrote to.
     if isinstance(result, dom.Tensor) and isinstance(written, dom.Tensor):
         return replace(result, view=written.view)
     return result
+
+
+def _counted(call: LibraryCall, pieces: dom.Value) -> dom.Value:
+    """The pieces of an axis: how many there are is a number of the example."""
+    if not isinstance(pieces, dom.Seq) or not isinstance(pieces.size, dom.Dim):
+        return pieces
+    if call.op not in call.engine.table.curated["split"]:
+        return pieces
+    site = pieces.size.site or call.engine.site(call.node, dom.PIECES)
+    return replace(pieces, size=replace(pieces.size, site=site))
 
 
 def _by_table(call: LibraryCall, entry: Op, op: str) -> dom.Value:

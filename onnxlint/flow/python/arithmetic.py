@@ -290,19 +290,19 @@ def _compare_defaults(operator: ast.cmpop, left: dom.Value, right: dom.Value) ->
 def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value:
     """The truth of a comparison of sizes, of single ones or of several: it is dynamic if one of them is."""
     axes: frozenset[str] = frozenset()
-    trace = None
+    trace = site = None
     for d in (*_sizes_in(a), *_sizes_in(b)):
         if isinstance(d, dom.Data):
             return dom.Data(d.site, d.fixed, True, d.trace)
         if isinstance(d, dom.Dim):
-            axes, trace = axes | d.axes, trace or d.trace
+            axes, trace, site = axes | d.axes, trace or d.trace, site or d.site
     if not axes:
         return dom.CONFIG if not isinstance(a, dom.Unknown) or not isinstance(b, dom.Unknown) else dom.UNKNOWN
     if any(isinstance(x, dom.Dim) and x.least != dom.REST and dom.as_int(y) == 0 for x, y in ((a, b), (b, a))):
         return dom.CONFIG  # an axis without elements: no example has one
     if isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and a.plain and b.plain:
         return dom.CONFIG  # the same axis of two tensors: always equal
-    return dom.Dim(axes, None, None, False, trace, _form(operator, a, b))
+    return dom.Dim(axes, None, site, False, trace, _form(operator, a, b))
 
 
 def _is_ratio(a: dom.Value, b: dom.Value) -> bool:

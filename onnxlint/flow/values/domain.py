@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COUNT, SHARE, REST = range(3)
 FRACTION = "fraction"  # the form of a size that was divided, or met a float: it is a float itself
 MULTIPLE = "multiple"  # the form of an axis times numbers that are fixed
+PIECES = "pieces"  # what makes a number of the count of pieces that an axis is cut into: the operator says so itself
 UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
 SOURCES = ("input", "sizes", "weight", "made")
 

@@ -11,7 +11,7 @@ import msgspec
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described, number_frozen
-from onnxlint.flow.state.observations import Escape, Observation
+from onnxlint.flow.state.observations import Escape, Observation, SizeSplit
 from onnxlint.rules.engine.observed_file import ObservedFile
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.rule import Objection, Rule
@@ -108,9 +108,9 @@ def _finding(
         severity = Severity.NOTE
     at = objection.at or observation.span
     about = objection.about if objection.in_class or not objection.about else f"{observation.symbol} {objection.about}"
-    frozen = observation.span if isinstance(observation, Escape) else observation.frozen
-    if frozen in file.frozen and frozen is not None:
-        about = number_frozen(frozen)
+    frozen = observation.frozen or observation.span
+    if frozen in file.frozen and (observation.frozen or isinstance(observation, (Escape, SizeSplit))):
+        about = number_frozen(file.frozen[frozen])
     span = at if isinstance(at, Span) else file.span(at)
     finding = Finding(
         code=rule.code,

@@ -15,7 +15,7 @@ import libcst as cst
 from libcst.metadata import BaseMetadataProvider, MetadataWrapper
 
 from onnxlint.base.records import Diagnostic, Span, described
-from onnxlint.flow.state.observations import Escape, Observation
+from onnxlint.flow.state.observations import Escape, Observation, SizeSplit
 from onnxlint.rules.engine.cst_tree import BLOCKS, Place, Tree, children, walk
 from onnxlint.rules.engine.site import variables
 from onnxlint.rules.engine.source_page import Page
@@ -100,8 +100,7 @@ class ObservedFile:
     def __init__(self, page: Page, observations: Iterable[Observation], broken: list[Diagnostic]) -> None:
         self.page = page
         observations = tuple(observations)
-        escapes = {o.span for o in observations if isinstance(o, Escape)}
-        self.frozen = escapes.intersection(o.frozen for o in observations)  # the numbers that something else is about
+        self.frozen = _frozen(observations)
         pieces: dict[int, Piece] = {}
         for observation in observations:
             line = observation.statement or observation.span.line
@@ -150,6 +149,19 @@ class ObservedFile:
     def source(self, node: cst.CSTNode) -> str:
         """The text of a node, white space folded."""
         return " ".join(self.page.between(self.span(node)).split())
+
+
+def _frozen(observations: Sequence[Observation]) -> dict[Span, Span]:
+    """Where numbers are frozen that something else is about, each with the first place where its function does so."""
+    first: dict[tuple[str, ...], Span] = {}
+    places: dict[Span, Span] = {}
+    for o in sorted(observations, key=lambda o: (o.outside != "", not o.sure, o.span.line, o.span.column)):
+        if isinstance(o, SizeSplit) or (isinstance(o, Escape) and o.source == "dim"):
+            places[o.span] = first.setdefault((o.symbol, o.op if isinstance(o, SizeSplit) else o.how), o.span)
+        elif isinstance(o, Escape):
+            places.setdefault(o.span, o.span)
+    used = {o.frozen for o in observations} | {at for span, at in places.items() if span != at}
+    return {span: at for span, at in places.items() if span != at or span in used}
 
 
 def _piece(page: Page, line: int) -> Piece:
