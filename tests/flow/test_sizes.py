@@ -159,6 +159,13 @@ def test_the_ratio_of_the_elements_of_two_tensors_of_the_same_axes() -> None:
     assert codes(made + "h = h[4:]\n" + ratio.format(other="h")) == ["ONX202"]
 
 
+def test_the_ratio_of_a_length_to_itself() -> None:
+    ratio = "h = x * 2\nreturn h * (float({over}) / float(h.shape[0]))"
+    assert codes(ratio.format(over="x.shape[0]")) == []
+    assert codes(ratio.format(over="y.shape[0]")) == ["ONX202"]
+    assert codes(ratio.format(over="x[1:].shape[0]")) == ["ONX202"]
+
+
 def test_a_squeeze_of_the_one_element_that_item_takes() -> None:
     assert "ONX205" not in codes("n = x.argmax(-1).squeeze().item()\nreturn x * n")
     assert "ONX205" in codes("n = x.argmax(-1).squeeze().sum().item()\nreturn x * n")

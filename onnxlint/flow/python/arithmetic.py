@@ -65,7 +65,16 @@ class Arithmetic(Running):
         return self.arithmetic(operator, a, b, node)
 
     def _cancels(self, node: ast.BinOp) -> bool:
-        """True for `a.numel() / b.numel()` of tensors that have the same dynamic axes: always the same number."""
+        """True for `a.numel() / b.numel()` of tensors that have the same dynamic axes: always the same number.
+
+        So is `float(a.shape[1]) / float(b.shape[1])` where both have the axis from one input.
+        """
+        match node:
+            case ast.BinOp(ast.Call(ast.Name("float"), [over]), _, ast.Call(ast.Name("float"), [under])):
+                a, b = self.eval(over), self.eval(under)
+                if not isinstance(a, dom.Dim) or not isinstance(b, dom.Dim) or not a.trace or not b.trace:
+                    return False
+                return a.trace.root == b.trace.root and _is_ratio(a, b)
         dims = []
         for side in (node.left, node.right):
             match side:
