@@ -168,6 +168,11 @@ class FunctionUnit:
             self.module.note(self._noted)
         return "\n".join(self.module.source.lines[self.line - 1 : self.last])
 
+    @property
+    def has_symbolic(self) -> bool:
+        """True for the forward of an autograd.Function that tells the TorchScript exporter what to write for it."""
+        return self.cls is not None and self.name == "forward" and "symbolic" in self.cls.methods
+
     def has_decorator(self, *names: str) -> bool:
         """True when a decorator's dotted name ends with one of `names`."""
         return bool(self.decorators) and any(d == n or d.endswith("." + n) for d in self.decorators for n in names)

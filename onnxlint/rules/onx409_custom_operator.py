@@ -1,4 +1,5 @@
-from onnxlint.flow.state.observations import CustomCall
+from onnxlint.base.records import Outcome, Severity
+from onnxlint.flow.state.observations import CustomCall, StandIn
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
@@ -14,3 +15,19 @@ class CustomOperator(Rule):
             + " a translation for it",
             "keep a plain PyTorch version beside it for the export, or register a translation with the exporter",
         )
+
+    def on_stand_in(self, node: Node, call: StandIn) -> Objections:
+        if Outcome.NONDETERMINISTIC not in call.results:
+            yield left_out(call)
+
+
+def left_out(call: StandIn) -> Objection:
+    """What becomes of an autograd.Function whose forward only stands in for what its `symbolic` writes."""
+    return Objection(
+        f"dynamo ignores the `symbolic` of `{call.op}` and exports this forward, a stand-in: the operator is missing"
+        " from the file",
+        "export with `dynamo=False`, which calls `symbolic`, or register a translation of a custom operator",
+        severity=Severity.WARNING,
+        effects=call.outcomes,
+        about="stand-in",
+    )

@@ -448,7 +448,7 @@ def test_torchscript_calls_the_symbolic_of_an_autograd_function_and_dynamo_its_f
         class Select(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
-                return torch.randn(x.shape[0], 4)
+                return {result}
             {symbolic}
 
         class M(nn.Module):
@@ -456,8 +456,15 @@ def test_torchscript_calls_the_symbolic_of_an_autograd_function_and_dynamo_its_f
                 return Select.apply(x)
     """
     symbolic = "@staticmethod\n            def symbolic(g, x): return g.op('Relu', x)"
-    assert [(c, e) for c, _, e in findings_of(source.format(symbolic=symbolic))] == [("ONX305", ("dynamo",))]
-    assert [(c, e) for c, _, e in findings_of(source.format(symbolic=""))] == [("ONX305", ("torchscript", "dynamo"))]
+
+    def objections(result: str, symbolic: str) -> list[tuple[str, tuple[str, ...]]]:
+        return [(c, e) for c, _, e in findings_of(source.format(result=result, symbolic=symbolic))]
+
+    assert objections("x + torch.randn_like(x)", symbolic) == [("ONX305", ("dynamo",))]
+    assert objections("torch.randn(x.shape[0], 4)", "") == [("ONX305", ("torchscript", "dynamo"))]
+    assert ("ONX305", ("dynamo",)) in objections("torch.randn(x.shape[0], 4)", symbolic)
+    assert objections("x.new_zeros(x.size(0), 4)", symbolic) == [("ONX409", ("dynamo",))]
+    assert objections("torch.relu(x)", symbolic) == []
 
 
 @pytest.mark.parametrize(

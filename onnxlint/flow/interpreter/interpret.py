@@ -71,8 +71,7 @@ def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, 
 
     Measured with torch 2.13: of an autograd.Function with a `symbolic`, dynamo translates the forward all the same.
     """
-    translated = unit.cls is not None and unit.name == "forward" and "symbolic" in unit.cls.methods
-    if translated or unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
+    if unit.has_symbolic or unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
         return tuple(e for e in exporters if e != "torchscript")
     return exporters
 
@@ -112,9 +111,7 @@ class Interpreter(Objects):
         self.debug = debug  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
         self.emptied: set[tuple[dom.Object, str]] = set()  # attributes that forward clears by a method for that
-        self.renewed: set[tuple[dom.Object, str]] = (
-            set()
-        )  # attributes that each run of forward sets before it counts on
+        self.renewed: set[tuple[dom.Object, str]] = set()  # attributes that forward sets before it counts on
         self.fixed: dict[str, str] = {}
         self.instances: dict[Any, dom.Object] = {}
         self.partial: dict[ClassInfo, dom.Object] = {}
@@ -304,6 +301,7 @@ class Interpreter(Objects):
         self.frames.append(frame)
         try:
             with self.within(silent=silent, replaced=at.replaced or replaced, **_IN_NOTHING):
+                unexportable_calls.stand_in(self)
                 return frame.block(statements)
         finally:
             del self.frames[depth:]

@@ -21,7 +21,7 @@ from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.liveness import fed_with, for_training_only
-from onnxlint.flow.state.protocols import Assigning, Engine, Observing, Running
+from onnxlint.flow.state.protocols import Assigning, Engine, Running
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -534,7 +534,7 @@ def _lowered(call: LibraryCall, entry: Op) -> None:
         unexportable_calls.emit(engine, call.node, observations.Call, call.name, outcomes, **fields)
 
 
-def _distribution(engine: Observing, name: str, node: ast.AST) -> dom.Value:
+def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
     """A distribution is known by its name; `sample` and `rsample` of one draw."""
     tail = name.rpartition(".")[2]
     if tail[:1].isupper():
@@ -565,12 +565,14 @@ def _from_a_list(index: dom.Tensor) -> bool:
     return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
-def _drawn(engine: Observing, node: ast.AST, name: str, source: str = "torch") -> None:
+def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> None:
     """A draw from a generator: an observation, unless only training reads what is drawn."""
     frame = engine.frames[-1]
     if engine.context.tracing and not (
         frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
     ):
+        if unexportable_calls.stand_in(engine, node):
+            return
         latent = name.rpartition(".")[2] in _NOISE and _is_latent(frame, node)
         engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent)
         asked = without_mode(engine.frames)

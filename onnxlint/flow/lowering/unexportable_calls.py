@@ -23,6 +23,7 @@ _KINDS: dict[str, type[obs.Call]] = {
     "file": obs.FileWrite,
 }
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
+_OF_NO_DATA = ("shape", "size", "dim", "ndim", "device", "dtype", "new_zeros", "new_ones", "new_empty", "new_full")
 HOOKED = "<hooked>"
 _PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
 
@@ -78,6 +79,23 @@ def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.
         if not guarded(engine):
             emit(engine, place, obs.CompileCall, "torch.compile", "compiled")
     return None
+
+
+def stand_in(engine: Engine, draw: ast.AST | None = None) -> bool:
+    """True where the forward of an autograd.Function that has a `symbolic` takes no more of its inputs than sizes."""
+    frame = engine.frames[-1]
+    if not engine.context.tracing or frame.unit is None or not frame.unit.has_symbolic or frame.unit.cls is None:
+        return False
+    given = ((p.arg, frame.scope.names.get(p.arg)) for p, default in frame.unit.positional[1:] if default is None)
+    inputs = {name for name, v in given if not isinstance(v, (dom.Const, dom.Config))}
+    nodes = list(nodes_of(frame.body.function))
+    asked = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in _OF_NO_DATA}
+    read = [n for n in nodes if isinstance(n, ast.Name) and n.id in inputs and isinstance(n.ctx, ast.Load)]
+    if not inputs or not all(id(n) in asked for n in read):
+        return False
+    outcome = Outcome.WRONG_VALUES if draw is None else Outcome.NONDETERMINISTIC
+    emit(engine, draw or frame.body.function.body[-1], obs.StandIn, frame.unit.cls.name, {"dynamo": outcome})
+    return True
 
 
 def compiled_part(engine: Engine, name: str, args: list[dom.Value], node: ast.AST) -> None:

@@ -214,6 +214,10 @@ class CustomCall(Call):
     """An operator or a kernel that is not torch's own."""
 
 
+class StandIn(Call):
+    """The forward of an autograd.Function stands in for what its `symbolic` writes."""
+
+
 class PackingCall(Call):
     """Sequences are packed by their lengths."""
 
