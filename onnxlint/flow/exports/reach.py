@@ -44,6 +44,8 @@ _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILI
 _TEST_FOLDERS, _DEMO_FOLDERS = ("test", "tests", "testing", "unittests"), ("demo", "demos")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _PREPARES = re.compile(r"Augment|Preprocess|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
+_SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
+_SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
 _PREPARING = re.compile(r"transforms?|augment\w*|preprocess\w*|datasets?|dataloaders?|metrics?")
 
 
@@ -113,7 +115,7 @@ class Reach:
                 outside[name_of(c)] = refusals[c]
             elif bounded and not self._is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
-            elif reason and models and not (bounded and self._is_root(c)):
+            elif reason and (models or reason == _SCRIPTED) and not (bounded and self._is_root(c)):
                 outside[name_of(c)] = reason
             elif apart and not self._is_root(c) and c in unheld:
                 outside[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
@@ -286,6 +288,8 @@ class Reach:
             return "defined in a demo"
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
+        if not has_layers(c) and _SCRIPTS_ITSELF.search(c.text) and "onnx" not in c.text.lower():
+            return _SCRIPTED
         if maker := self._made_for_another_format(c):
             return f"built for another format than ONNX alone, by `{maker}`"
         if has_layers(c):

@@ -224,6 +224,25 @@ def test_what_only_a_function_for_another_format_makes_is_outside() -> None:
     assert _outside({**files, "export.py": script}) == {"flat.py": "", "jit.py": why, "both.py": ""}
 
 
+@pytest.mark.parametrize(
+    ("own", "method", "outside"),
+    [
+        ("copy.deepcopy(net)", "torch.jit.script(self).save(path)", True),
+        ("nn.Linear(3, 3)", "torch.jit.script(self).save(path)", False),
+        ("copy.deepcopy(net)", "torch.jit.script(self.net).save(path)", False),
+        ("copy.deepcopy(net)", "return torch.jit.script(self) if path else self.to_onnx()", False),
+    ],
+    ids=["itself", "itself, a model", "a part", "itself or to ONNX"],
+)
+def test_a_wrapper_that_scripts(own: str, method: str, outside: bool) -> None:
+    maker = f"    def __init__(self, net):\n        super().__init__()\n        self.net = {own}\n"
+    text = _net("Wrapper").replace(
+        "    def forward", f"{maker}    def save(self, path):\n        {method}\n    def forward", 1
+    )
+    why = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
+    assert _outside({"model.py": f"import copy\n{text}"}) == {"model.py": why if outside else ""}
+
+
 def test_what_an_exported_model_runs_counts_as_exported_and_what_may_be_does_not() -> None:
     script = SCRIPT.replace("    torch.onnx", "    from other import Other\n    other = Other()\n    torch.onnx")
     files = {"export.py": script, "model.py": _net("Net"), "other.py": _net("Other")}
