@@ -1,6 +1,6 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.base.records import EXPORTERS, Fix, Outcome, Safety
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
@@ -21,6 +21,8 @@ _TORCHSCRIPT_ONLY = {
     "numpy.prod": Outcome.SHAPE_ERROR,
 }
 
+_FROZEN = "turns a dynamic size into the example's number"
+_CURVED = ("log", "log2", "log10", "log1p", "exp")
 
 # Methods of a number: TorchScript, for which a size is a tensor, has none of them. Measured: dynamo has these two.
 _DYNAMO_HAS = (".is_integer()", ".conjugate()")
@@ -41,11 +43,25 @@ class DimToPython(Rule):
         elif escape.source == "dim" and escape.how != "a size after unflatten":
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
+            curved = escape.how.rpartition(".")[2].removesuffix("()") in _CURVED
+            ends = self._refused(node)
+            fault = "is asked of a dynamic size, which is no Python number in an export"
             yield Objection(
-                f"`{escape.how}` turns a dynamic size into the example's number: `{self.source(node)}`",
-                "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under,
-                effects=_effects(escape.how),
+                f"`{escape.how}` {fault if ends else _FROZEN}: `{self.source(node)}`",
+                "no exporter keeps this of a size: pass the number in, or keep that axis static"
+                if curved
+                else "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under,
+                effects=ends or _effects(escape.how),
             )
+
+    def _refused(self, node: Node) -> dict[str, Outcome] | None:
+        """`np.log(n).astype(int)`: of a size, numpy gives a tensor to TorchScript, which has no `astype`."""
+        outer = self.parent(node)
+        while isinstance(outer, (cst.Attribute, cst.Call, cst.Arg)):
+            if isinstance(outer, cst.Attribute) and outer.attr.value == "astype":
+                return dict.fromkeys(EXPORTERS, Outcome.EXPORT_ERROR)
+            outer = self.parent(outer)
+        return None
 
     def fix(self, site: Site) -> Fix | None:
         """Safe where the rewrite gives the same number for every size; a divisor without a number may not be whole."""
@@ -68,7 +84,7 @@ def _effects(how: str) -> dict[str, Outcome] | None:
         return {"torchscript": _TORCHSCRIPT_ONLY[how]}
     if how == "round()":
         return {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
-    if how.startswith("math."):
+    if how.startswith("math.") or (how.startswith("numpy.") and how != "numpy.ceil"):
         return {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}
     return None
 

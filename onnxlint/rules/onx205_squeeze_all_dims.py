@@ -14,7 +14,7 @@ class SqueezeAllDims(Rule):
         if squeeze.dim is None:
             yield Objection(
                 "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
-                "name the axis: `squeeze(-1)`",
+                "name the axis that is to go, the one of length 1: `squeeze(dim)`",
             )
 
     def fix(self, site: Site) -> Fix | None:

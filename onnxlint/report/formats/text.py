@@ -153,8 +153,8 @@ class _Page:
             return
         for exporter in words.exporters_of(finding):
             outcome, measured = words.outcome_of(finding, exporter)
-            if outcome is None:
-                continue
+            if outcome is None or (not measured and set(finding.effects.values()) == {Outcome.OK}):
+                continue  # what is wrong is no outcome of the export
             effect = _effect(outcome, words.effect(finding, exporter), measured=measured)
             yield from self._paragraph(words.exporter_name(exporter), effect, pad)
             evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])

@@ -99,7 +99,8 @@ def _finding(
 ) -> Finding | None:
     told = objection.effects if objection.effects is not None else rule.effects
     effects = {e: told[e] for e in EXPORTERS if e in told and e in exporters and e in observation.exporters}
-    if not effects or all(o is Outcome.OK for o in effects.values()):
+    right = objection.effects and set(objection.effects.values()) == {Outcome.OK}  # what is wrong is something else
+    if not effects or (not right and all(o is Outcome.OK for o in effects.values())):
         return None
     severity = objection.severity or rule.severity
     if not observation.certain and severity is Severity.ERROR:
