@@ -160,12 +160,23 @@ def _jobs(
         maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
         unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
+    outside.update(_in_other_arms(engine, part, {m.object.cls for m, _, why in engine.exported_models if not why}))
     yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
 
 
 def _unit_of(c: ClassInfo) -> Hashable:
     unit = c.find_method("forward")
     return unit.key if unit is not None else None
+
+
+def _in_other_arms(engine: Interpreter, part: Part, exported: set[ClassInfo]) -> Iterator[tuple[str, str]]:
+    """The classes that an exported model alone names, in an arm that its constructor does not take."""
+    for c, owner in engine.shut_out.items():
+        if owner in exported and c not in engine.created and name_of(c) not in part.built | part.foreign:
+            word = re.compile(rf"(?m)^(?! *(?:from|import) ).*\b{c.name}\b")
+            texts = (m.source.text for m in c.module.project.naming(c.name))
+            if sum(len(word.findall(t)) for t in texts) == len(word.findall(c.text)) + len(word.findall(owner.text)):
+                yield name_of(c), f"`{owner.name}` takes another in its place where it is exported"
 
 
 def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:

@@ -118,6 +118,7 @@ class Interpreter(Objects):
         self.building: set[Any] = set()
         self._under_construction: set[dom.Object] = set()
         self.created: set[ClassInfo] = set()
+        self.shut_out: dict[ClassInfo, ClassInfo] = {}  # what an arm names that a constructor does not take
         self.built: dict[ClassInfo, list[dom.Object]] = {}
         self.around: dict[ClassInfo, dom.Scope] = {}
         self.attribute_places: dict[tuple[int, str], Place] = {}

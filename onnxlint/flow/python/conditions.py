@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from onnxlint.flow.lowering import sizes_as_numbers
+from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.python.arithmetic import Arithmetic
 from onnxlint.flow.state import observations
 from onnxlint.flow.values import domain as dom
@@ -175,6 +176,8 @@ class Conditions(Arithmetic):
                 with self.engine.within(exporters=mask, asked=asked):
                     results.append(self.eval(arm))
                 self.scope.names = before
+            elif not test.may_be(wanted):
+                implicit_calls.shut_out(self, node.test, [arm])
         sizes = [v for v in results if isinstance(v, dom.Dim)]
         made = any(isinstance(v, dom.Tensor) and v.source in ("made", "sizes") for v in results)
         if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):

@@ -126,8 +126,14 @@ def _wrapped(
         return engine.apply(wrapper, positional, named, NOWHERE)
 
 
-def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
-    """Modules that only run in training, or outside of an export, are no entry points of their own."""
+def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.AST]) -> None:
+    """Modules that only run in training, or outside of an export, are no entry points of their own.
+
+    What a constructor names in such an arm alone may be none either.
+    """
+    if frame.owner is not None and frame.unit is not None and frame.unit.name == "__init__":
+        named = (frame.module.lookup(n.id) for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
+        frame.engine.shut_out.update((c, frame.owner) for c in named if isinstance(c, ClassInfo))
     if not frame.engine.context.tracing or not isinstance(frame.bound, dom.Instance):
         return
     if not any(_GUARDS.fullmatch(last_name(n)) for n in ast.walk(test)):

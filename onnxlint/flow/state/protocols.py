@@ -123,6 +123,7 @@ class Calling(InContext, Protocol):
 
     decorated: list[dom.Value]
     reached: dict[Hashable, FunctionUnit]
+    shut_out: dict[ClassInfo, ClassInfo]
 
     def apply(
         self, callee: dom.Value, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST

@@ -243,6 +243,32 @@ def test_a_wrapper_that_scripts(own: str, method: str, outside: bool) -> None:
     assert _outside({"model.py": f"import copy\n{text}"}) == {"model.py": why if outside else ""}
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "self.part = (Net if limit is None else Other)()",
+        ("if limit is None:\n            self.part = Net()\n        else:\n            self.part = Other()"),
+    ],
+    ids=["a ternary", "an if"],
+)
+@pytest.mark.parametrize(
+    ("passed", "more", "outside"),
+    [("None", "", True), ("torch.load('n')", "", False), ("None", "parts = [Other]\n", False)],
+    ids=["that the export does not take", "that it may take", "that something else names too"],
+)
+def test_a_class_in_an_arm(form: str, passed: str, more: str, outside: bool) -> None:
+    whole = (
+        f"from net import Net\nfrom other import Other\n{more}class Whole(nn.Module):\n"
+        "    def __init__(self, model, limit=None):\n        super().__init__()\n"
+        f"        self.model = model\n        {form}\n"
+        "    def forward(self, x):\n        return self.part(self.model(x))\n"
+    )
+    script = SCRIPT.replace("import Net", "import Whole").replace("Net()", f"Whole(torch.load('w'), {passed})")
+    files = {"model.py": PRELUDE + whole, "net.py": _net("Net"), "other.py": _net("Other"), "export.py": script}
+    why = "`Whole` takes another in its place where it is exported"
+    assert _outside(files) == {"net.py": "", "other.py": why if outside else ""}
+
+
 def test_what_an_exported_model_runs_counts_as_exported_and_what_may_be_does_not() -> None:
     script = SCRIPT.replace("    torch.onnx", "    from other import Other\n    other = Other()\n    torch.onnx")
     files = {"export.py": script, "model.py": _net("Net"), "other.py": _net("Other")}
