@@ -190,10 +190,8 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
-    created, others = (
-        set(engine.created),
-        [v for v in engine.passed_over if isinstance(v, dom.Function) and v.bound is None],
-    )
+    created = set(engine.created)
+    others = [v for v in engine.passed_over if isinstance(v, dom.Function) and v.bound is None]
     for v in others:
         info = v.unit.module
         with (

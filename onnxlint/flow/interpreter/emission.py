@@ -192,41 +192,24 @@ class Emitter(Located, Engine):
 
     def use(self, v: dom.Value, how: str) -> None:
         """The graph depends on `v`: if it was frozen on the way, that is where."""
+        fields: dict[str, Any]
         if not self.context.tracing:
             return
-        if isinstance(v, dom.Data):
-            if unexportable_calls.clock(self.table, v):
+        if isinstance(v, (dom.Data, dom.Array)):
+            numpy = isinstance(v, dom.Array)
+            if isinstance(v, dom.Data) and unexportable_calls.clock(self.table, v):
                 self.emit(observations.ClockRead, v.site.place, op=v.site.how)
-            elif v.site.how:
-                numpy = "numpy" in v.site.how
-                self.emit(
-                    observations.Escape,
-                    v.site.place,
-                    v.trace,
-                    how=v.site.how,
-                    source="data",
-                    numpy=numpy,
-                    weight=v.fixed,
-                )
+            elif numpy or v.site.how:
+                fields = {"how": v.site.how, "source": "data", "numpy": numpy or "numpy" in v.site.how}
+                self.emit(observations.Escape, v.site.place, v.trace, weight=v.fixed, **fields)
         elif isinstance(v, dom.Dim):
             if v.site is not None and v.site.how not in (unflattened_sizes.HIDDEN, dom.PIECES):
                 mask = self.context.exporters
                 if v.site.how == unflattened_sizes.READ:
                     mask = tuple(e for e in mask if e == "torchscript")
                 if mask:
-                    self.emit(
-                        observations.Escape,
-                        v.site.place,
-                        v.trace,
-                        sure=v.sure,
-                        exporters=mask,
-                        how=v.site.how,
-                        source="dim",
-                    )
-        elif isinstance(v, dom.Array):
-            self.emit(
-                observations.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=True, weight=v.fixed
-            )
+                    fields = {"sure": v.sure, "exporters": mask, "how": v.site.how, "source": "dim"}
+                    self.emit(observations.Escape, v.site.place, v.trace, **fields)
         elif isinstance(v, dom.Tuple):
             for item in v.items:
                 self.use(item, how)
@@ -264,18 +247,9 @@ class Emitter(Located, Engine):
         position, number = literals[0]
         if infers and not (position == 0 and _stands_for_batch(number, len(sizes), t)):
             return
-        axis = sorted(left)[0]
-        self.emit(
-            observations.ShapeLiteral,
-            node,
-            t.trace,
-            about=t,
-            call=op,
-            literal=number,
-            axis=axis,
-            position=position,
-            example=first.example if isinstance(first, dom.Dim) else None,
-        )
+        example = first.example if isinstance(first, dom.Dim) else None
+        fields: dict[str, Any] = {"axis": sorted(left)[0], "position": position, "literal": number}
+        self.emit(observations.ShapeLiteral, node, t.trace, about=t, call=op, example=example, **fields)
 
     def _sure_axes(self, t: dom.Tensor) -> frozenset[str]:
         """The dynamic axes of a tensor; of one of unknown rank, those of its first."""
@@ -296,18 +270,10 @@ class Emitter(Located, Engine):
         if self.context.example_batch in (None, number) and (
             t.dims is None or len(sizes) > len(t.dims) or dom.as_int(t.dims[0]) == 1
         ):
-            self.emit(
-                observations.ShapeLiteral,
-                node,
-                t.trace,
-                call=op,
-                literal=number,
-                axis="batch",
-                position=0,
-                sure=self.context.example_batch == number
-                or (op == "expand" and all(dom.as_int(s) == -1 for s in sizes[1:])),
-                doubt="guess",
-            )
+            rest = op == "expand" and all(dom.as_int(s) == -1 for s in sizes[1:])
+            sure = self.context.example_batch == number or rest
+            fields: dict[str, Any] = {"call": op, "literal": number, "axis": "batch", "position": 0}
+            self.emit(observations.ShapeLiteral, node, t.trace, sure=sure, doubt="guess", **fields)
 
     def check_fixed_batch(self, made: dom.Tensor, axis: int, batch: dom.Extent) -> None:
         """A tensor made with a literal size meets one whose size on that axis is dynamic."""
@@ -315,15 +281,8 @@ class Emitter(Located, Engine):
             return
         number = dom.as_int(made.dims[axis])
         if number is not None:
-            self.emit(
-                observations.ShapeLiteral,
-                made.made_at,
-                made.trace,
-                call="fixed state",
-                literal=number,
-                axis=sorted(batch.axes)[0],
-                position=axis,
-            )
+            fields: dict[str, Any] = {"literal": number, "axis": sorted(batch.axes)[0], "position": axis}
+            self.emit(observations.ShapeLiteral, made.made_at, made.trace, call="fixed state", **fields)
 
     def check_same_batch(self, tensors: Sequence[dom.Tensor], along: int) -> None:
         """`cat` of a tensor made with a literal batch and one with a dynamic batch."""

@@ -281,6 +281,11 @@ def _checkpointed(call: LibraryCall) -> dom.Value:
     return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
 
 
+_SETTINGS = (
+    "no_grad inference_mode autocast device Generator is_tensor manual_seed set_grad_enabled finfo "
+    "iinfo promote_types get_default_dtype is_floating_point is_complex is_grad_enabled result_type "
+    "is_autocast_enabled"
+).split()
 # Functions of torch that are no operators.
 _TORCH: dict[str, Function] = {
     **dict.fromkeys(
@@ -301,39 +306,10 @@ _TORCH: dict[str, Function] = {
     "torch.distributed.is_initialized": lambda _call: dom.Const(False),
     "torch.distributed.get_world_size": lambda _call: dom.Const(1),
     "torch.distributed.get_rank": lambda _call: dom.Const(0),
-    **dict.fromkeys(
-        (
-            "torch.no_grad",
-            "torch.inference_mode",
-            "torch.autocast",
-            "torch.device",
-            "torch.Generator",
-            "torch.is_tensor",
-            "torch.manual_seed",
-            "torch.set_grad_enabled",
-            "torch.finfo",
-            "torch.iinfo",
-            "torch.promote_types",
-            "torch.get_default_dtype",
-            "torch.is_floating_point",
-            "torch.is_complex",
-            "torch.is_grad_enabled",
-            "torch.result_type",
-            "torch.is_autocast_enabled",
-        ),
-        _constant,
-    ),
+    **dict.fromkeys((f"torch.{name}" for name in _SETTINGS), _constant),
 }
-_NO_TENSORS = (
-    "torch.cuda.",
-    "torch.backends.",
-    "torch.amp.",
-    "torch.autograd.",
-    "torch.profiler.",
-    "torch.distributed.",
-    "torch.utils.",
-    "torch.library.",
-    "torch._check",
+_NO_TENSORS = tuple(
+    f"torch.{name}" for name in "cuda. backends. amp. autograd. profiler. distributed. utils. library. _check".split()
 )
 
 
