@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -232,6 +232,10 @@ class Interpreter(Objects):
         if self.context.tracing and any(d.partition(".")[0] not in LIBRARIES for d in fn.unit.decorators):
             result = implicit_calls.decorated(self, fn, args, kwargs, result)
         return result
+
+    def note_shut_out(self, classes: Iterable[ClassInfo], owner: ClassInfo) -> None:
+        """An arm names these that the constructor of `owner` does not take."""
+        self.shut_out.update(dict.fromkeys(classes, owner))
 
     def note_interleaved(self, axis: int, rank: int | None, node: ast.AST, name: str) -> None:
         """The first `repeat_interleave` over a negative dim of what runs first."""

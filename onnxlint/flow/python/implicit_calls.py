@@ -133,7 +133,7 @@ def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.AST]) -> N
     """
     if frame.owner is not None and frame.unit is not None and frame.unit.name == "__init__":
         named = (frame.module.lookup(n.id) for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
-        frame.engine.shut_out.update((c, frame.owner) for c in named if isinstance(c, ClassInfo))
+        frame.engine.note_shut_out((c for c in named if isinstance(c, ClassInfo)), frame.owner)
     if not frame.engine.context.tracing or not isinstance(frame.bound, dom.Instance):
         return
     if not any(_GUARDS.fullmatch(last_name(n)) for n in ast.walk(test)):

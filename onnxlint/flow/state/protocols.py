@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -123,8 +123,8 @@ class Calling(InContext, Protocol):
 
     decorated: list[dom.Value]
     reached: dict[Hashable, FunctionUnit]
-    shut_out: dict[ClassInfo, ClassInfo]
 
+    def note_shut_out(self, classes: Iterable[ClassInfo], owner: ClassInfo) -> None: ...
     def apply(
         self, callee: dom.Value, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
     ) -> dom.Value: ...
