@@ -112,11 +112,11 @@ def _moved(value: Any, moves: Moves) -> Any:
         return dataclasses.replace(value, line=value.line + by, end_line=value.end_line + by)
     if isinstance(value, (Step, Candidate)):
         return dataclasses.replace(value, line=value.line + _shift(moves, value.path, value.line))
-    if isinstance(value, Observation):
-        changed = {f.name: _moved(getattr(value, f.name), moves) for f in dataclasses.fields(value)}
-        if value.statement:
+    if isinstance(value, msgspec.Struct):
+        changed = {name: _moved(getattr(value, name), moves) for name in value.__struct_fields__}
+        if isinstance(value, Observation) and value.statement:
             changed["statement"] = value.statement + _shift(moves, value.span.path, value.statement)
-        return dataclasses.replace(value, **changed)
+        return msgspec.structs.replace(value, **changed)
     if isinstance(value, tuple):
         return tuple(_moved(item, moves) for item in value)
     if isinstance(value, dict):

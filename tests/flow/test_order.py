@@ -6,7 +6,7 @@ import itertools
 import random
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,7 @@ def shown(observations: Iterable[Observation]) -> dict[tuple[Any, ...], list[str
     """Observations by what tells them apart; which way a value came, of several, is not compared."""
     names = ("trace", "known")
     return {
-        observation.key: [str(getattr(observation, f.name)) for f in fields(observation) if f.name not in names]
+        observation.key: [str(getattr(observation, n)) for n in observation.__struct_fields__ if n not in names]
         for observation in observations
     }
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from onnxlint.flow.exports.unheld import code_of
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
+_WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"\bself\.(\w+)\(")
 # Where a name stands that uses nothing: imports, and what a module offers.
 _OFFERED = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)|^__all__\b[^\]]*\]", re.MULTILINE)
@@ -38,19 +40,19 @@ def _used_by_these(
     modules: Sequence[ModuleInfo], reasons: dict[ClassInfo, str], models: Collection[ClassInfo]
 ) -> dict[ClassInfo, str]:
     """The models that nothing names but classes that are not exported."""
-    codes = [code_of(_OFFERED.sub("", info.source.text)) for info in modules]
-    apart = {c: code_of(c.text) for c in reasons}
+    everywhere = Counter(w for info in modules for w in _WORD.findall(code_of(_OFFERED.sub("", info.source.text))))
+    apart = {c: Counter(_WORD.findall(code_of(c.text))) for c in reasons}
+    inside = sum(apart.values(), Counter())
     used: dict[ClassInfo, str] = {}
     users = list(apart)
     for user in users:  # it grows meanwhile
         for c in models:
-            if c in apart or not (word := re.compile(rf"\b{re.escape(c.name)}\b")).search(apart[user]):
-                continue
-            text = code_of(c.text)
-            theirs = sum(len(word.findall(t)) for t in (text, *apart.values()))
-            if theirs == sum(len(word.findall(t)) for t in codes if c.name in t):
-                apart[c], used[c] = text, used.get(user) or f"used only by classes that are {reasons[user]}"
-                users.append(c)
+            if c not in apart and c.name in apart[user]:
+                words = Counter(_WORD.findall(code_of(c.text)))
+                if words[c.name] + inside[c.name] == everywhere[c.name]:
+                    apart[c], used[c] = words, used.get(user) or f"used only by classes that are {reasons[user]}"
+                    inside += words
+                    users.append(c)
     return used
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
+
+import msgspec
+from msgspec import field
+from msgspec.structs import replace
 
 from onnxlint.base.records import EXPORTERS, Outcome, Span, Step
 
@@ -12,8 +15,7 @@ from onnxlint.base.records import EXPORTERS, Outcome, Span, Step
 DOUBTS = ("", "axis", "flag", "guess")
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True):
     """Something at a span, in the function `symbol`; `trace` tells how the value came there.
 
     `sure` is False where nobody declared which axes are dynamic and this axis only may be one, and where only a flag of
@@ -33,11 +35,11 @@ class Observation:
     sure: bool = True
     exporters: tuple[str, ...] = EXPORTERS
     statement: int = 0  # first line of the statement
-    known: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    known: Mapping[str, str] = field(default_factory=dict)
     certain: bool = True
     doubt: str = ""
     outside: str = ""
-    frozen: Span | None = field(default=None, hash=False, compare=False)
+    frozen: Span | None = None
     exported: bool = False
 
     @property
@@ -54,7 +56,7 @@ class Observation:
     @property
     def rank(self) -> tuple[Any, ...]:
         """The least of those with one key stands for all: exported ones first, then sure ones, then by its fields."""
-        own = (getattr(self, f.name) for f in fields(self)[_COMMON:])
+        own = (getattr(self, name) for name in self.__struct_fields__[_COMMON:])
         return self.outside, DOUBTS.index(self.doubt), *map(_ordered, own)
 
     def and_also(self, other: Observation) -> Observation:
@@ -74,7 +76,7 @@ class Observation:
         return replace(one, sure=not doubt, doubt=doubt, certain=certain, exporters=exporters, exported=exported)
 
 
-_COMMON = len(fields(Observation))
+_COMMON = len(Observation.__struct_fields__)
 
 
 def _ordered(v: Any) -> str:
@@ -82,8 +84,7 @@ def _ordered(v: Any) -> str:
     return "~" if v is None or v == "" else str(v)
 
 
-@dataclass(frozen=True, slots=True)
-class Branch(Observation):
+class Branch(Observation, frozen=True):
     """A Python branch on a test; `reads`: what that reads."""
 
     reads: str = "data"  # "data", "weight" or "dim"
@@ -92,8 +93,7 @@ class Branch(Observation):
     form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim
 
 
-@dataclass(frozen=True, slots=True)
-class BoolOperator(Observation):
+class BoolOperator(Observation, frozen=True):
     """`and`, `or`, `not`, `in`, a chained comparison or a builtin whose operand is tensor data, used as a value.
 
     `builtin` is its name, as `max()`, and `operands` counts what it was given.
@@ -103,23 +103,20 @@ class BoolOperator(Observation):
     operands: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion(Observation):
+class Assertion(Observation, frozen=True):
     """An assert (or an `if` that only raises) on tensor data or on a dynamic dim."""
 
     reads: str = "data"
 
 
-@dataclass(frozen=True, slots=True)
-class Loop(Observation):
+class Loop(Observation, frozen=True):
     """A Python loop: over a tensor (one of sizes, of any number), or as often as tensor data or a dynamic dim says."""
 
     over: str = "tensor"  # "tensor", "sizes", "data" or "dim"
     axes: tuple[str, ...] = ()  # how long those are is how often it turns
 
 
-@dataclass(frozen=True, slots=True)
-class Escape(Observation):
+class Escape(Observation, frozen=True):
     """A tensor or a symbolic dim became a plain Python value that the graph then depends on."""
 
     how: str = ".item()"
@@ -128,16 +125,14 @@ class Escape(Observation):
     weight: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TensorFromPython(Observation):
+class TensorFromPython(Observation, frozen=True):
     """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of."""
 
     call: str = "torch.tensor"
     source: str = "tensor"  # "tensor"; "size", one bare; "sizes", in a list; or "length" of a list
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeLiteral(Observation):
+class ShapeLiteral(Observation, frozen=True):
     """A literal number where the shape argument of `call` should follow a dynamic axis."""
 
     call: str = "view"
@@ -147,23 +142,21 @@ class ShapeLiteral(Observation):
     example: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation(Observation):
+class Operation(Observation, frozen=True):
     """An operator of torch or of Python, `op`.
 
     `outcomes` is what the tables say of this form of it, for those exporters whose export then differs from PyTorch.
     """
 
     op: str = ""
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict, hash=False)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
     def exporters_with(self, outcome: Outcome) -> tuple[str, ...]:
         """The exporters with an outcome whose trace comes through here."""
         return tuple(e for e in self.exporters if self.outcomes.get(e) is outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Operation):
+class Call(Operation, frozen=True):
     """A call of an operator that a rule watches, or that the tables have outcomes for; also an operator of Python.
 
     What is known of some calls beyond that is in the types derived from this one. The dataflow keeps to the calls that
@@ -180,8 +173,7 @@ class Call(Operation):
         return frozenset(self.outcomes.values())
 
 
-@dataclass(frozen=True, slots=True)
-class RandomDraw(Call):
+class RandomDraw(Call, frozen=True):
     """Random numbers; `source` is the generator: torch's, or one of Python or numpy.
 
     `latent` is True where they are what a generator begins from: noise alone, which a part of the model is fed.
@@ -191,187 +183,176 @@ class RandomDraw(Call):
     latent: bool = False
 
 
-class DropoutCall(Call):
+class DropoutCall(Call, frozen=True):
     """A dropout that is on in eval mode too."""
 
 
-class BatchNormCall(Call):
+class BatchNormCall(Call, frozen=True):
     """A batch normalization by the statistics of the batch, in eval mode too."""
 
 
-class IndexAddCall(Call):
+class IndexAddCall(Call, frozen=True):
     """An `index_add` whose index may hold a number twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComplexCall(Call):
+class ComplexCall(Call, frozen=True):
     """An operator on complex numbers; `literal`: one operand is a complex number of Python."""
 
     literal: bool = False
 
 
-class CustomCall(Call):
+class CustomCall(Call, frozen=True):
     """An operator or a kernel that is not torch's own."""
 
 
-class StandIn(Call):
+class StandIn(Call, frozen=True):
     """The forward of an autograd.Function stands in for what its `symbolic` writes."""
 
 
-class PackingCall(Call):
+class PackingCall(Call, frozen=True):
     """Sequences are packed by their lengths."""
 
 
-class FileWrite(Call):
+class FileWrite(Call, frozen=True):
     """A tensor is written to a file, or plotted."""
 
 
-class TransformCall(Call):
+class TransformCall(Call, frozen=True):
     """A transform of functions, such as `vmap` or `torch.func.grad`."""
 
 
-class GradientCall(Call):
+class GradientCall(Call, frozen=True):
     """Autograd computes a gradient."""
 
 
-class AutocastCall(Call):
+class AutocastCall(Call, frozen=True):
     """An autocast that is on, to another dtype than float32."""
 
 
-class ClockRead(Call):
+class ClockRead(Call, frozen=True):
     """The time of a clock becomes part of the graph."""
 
 
-class SparseCall(Call):
+class SparseCall(Call, frozen=True):
     """An operator on a sparse or nested layout."""
 
 
-class CompileCall(Call):
+class CompileCall(Call, frozen=True):
     """A part of the model is compiled, scripted or traced by itself."""
 
 
-class DirectForward(Call):
+class DirectForward(Call, frozen=True):
     """`layer.forward(x)` on a layer whose weight a hook computes."""
 
 
-class FloorDivide(Call):
+class FloorDivide(Call, frozen=True):
     """`a // b` or `a >> b` on tensors whose quotient may be negative."""
 
 
-class AttentionMask(Call):
+class AttentionMask(Call, frozen=True):
     """Fused attention gets a boolean mask that comes from the inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputReshape(Call):
+class InputReshape(Call, frozen=True):
     """An operator changes the shape of an input, `parameter`, in place."""
 
     parameter: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DataRead(Call):
+class DataRead(Call, frozen=True):
     """`t.data`; `weight`: `t` is a parameter or a buffer."""
 
     weight: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SizeUse(Operation):
+class SizeUse(Operation, frozen=True):
     """A dynamic size, of the axes `axis`, where an operator or Python takes a number."""
 
     axis: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Squeeze(SizeUse):
+class Squeeze(SizeUse, frozen=True):
     """A squeeze of a dynamic axis, `dim`, or of every axis (None) of a tensor that has dynamic ones."""
 
     dim: int | None = None
 
 
-class SizeSplit(SizeUse):
+class SizeSplit(SizeUse, frozen=True):
     """A dynamic axis is cut into pieces, whose number or length follows from its size."""
 
 
-class SizeScale(SizeUse):
+class SizeScale(SizeUse, frozen=True):
     """A resize by a factor that was computed from a size."""
 
 
-class SizeDivision(SizeUse):
+class SizeDivision(SizeUse, frozen=True):
     """A division of sizes whose quotient may be negative, or `divmod`."""
 
 
-class SizeRepetition(SizeUse):
+class SizeRepetition(SizeUse, frozen=True):
     """Something is repeated as often as a size says."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeCheck(SizeUse):
+class SizeCheck(SizeUse, frozen=True):
     """A check of a size; `pins`: that it is one certain number."""
 
     pins: bool = False
 
 
-class SizeKey(SizeUse):
+class SizeKey(SizeUse, frozen=True):
     """A Python container is asked for the item of a size."""
 
 
-class SizeStride(SizeUse):
+class SizeStride(SizeUse, frozen=True):
     """Strides that follow from sizes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeAttribute(SizeUse):
+class SizeAttribute(SizeUse, frozen=True):
     """A size for `parameter`, which is an attribute of the ONNX operator."""
 
     parameter: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeFlag(SizeUse):
+class SizeFlag(SizeUse, frozen=True):
     """A comparison of sizes for `parameter`, which is a Python bool."""
 
     parameter: str = ""
 
 
-class FactorySize(SizeUse):
+class FactorySize(SizeUse, frozen=True):
     """The size of a new tensor, of a function that computes its values from it."""
 
 
-class WindowSize(SizeUse):
+class WindowSize(SizeUse, frozen=True):
     """The number of sliding windows follows from a size."""
 
 
-class AttentionSize(SizeUse):
+class AttentionSize(SizeUse, frozen=True):
     """The length that an attention of torch.nn runs over."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeTest(SizeUse):
+class TypeTest(SizeUse, frozen=True):
     """An `isinstance` asks whether a size is an int, or (`tensor`) a tensor with axes."""
 
     tensor: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PooledSize(SizeUse):
+class PooledSize(SizeUse, frozen=True):
     """An adaptive pooling of a dynamic axis, or of `size` elements to `cells` where that is no factor of it."""
 
     size: int | None = None
     cells: int | None = None
 
 
-class DataSize(Operation):
+class DataSize(Operation, frozen=True):
     """Tensor data decides a size."""
 
 
-class ItemChoice(Operation):
+class ItemChoice(Operation, frozen=True):
     """Tensor data chooses an item of a Python container."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output(Observation):
+class Output(Observation, frozen=True):
     """The exported forward gives back an input as it came, or something that is no tensor."""
 
     what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
@@ -379,15 +360,13 @@ class Output(Observation):
     inside: bool = False  # what stands at the span holds it among other things
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt(Observation):
+class Attempt(Observation, frozen=True):
     """A `try` around tensor operators, whose handler goes on with another computation; the span is the first one."""
 
     catches: str = "Exception"
 
 
-@dataclass(frozen=True, slots=True)
-class StateWrite(Observation):
+class StateWrite(Observation, frozen=True):
     """Forward writes an attribute or a buffer of the module, or state outside of it."""
 
     name: str = ""
@@ -395,35 +374,30 @@ class StateWrite(Observation):
     read_back: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ViewWrite(Observation):
+class ViewWrite(Observation, frozen=True):
     """An in-place write through a view of another tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModeSwitch(Observation):
+class ModeSwitch(Observation, frozen=True):
     """Modules are put (or left) in train mode: in forward, or by an overridden `eval()` or `train()`."""
 
     where: str = "forward"  # "forward", "eval", "build"
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenModules(Observation):
+class HiddenModules(Observation, frozen=True):
     """Modules kept where `eval()`, `parameters()` and `to()` do not see them."""
 
     container: str = "list"
 
 
-@dataclass(frozen=True, slots=True)
-class FrozenArgument(Observation):
+class FrozenArgument(Observation, frozen=True):
     """The example passes a Python number or bool for a parameter of forward."""
 
     name: str = ""
     value: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """One example input of an export: the parameter it feeds, sizes and floating dtype as far as they are known.
 
     `again` is True where it is the variable of an earlier input once more; `span` is where it is written in the call.
@@ -438,8 +412,7 @@ class Example:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedDim:
+class AskedDim(msgspec.Struct, frozen=True):
     """What `dynamic_shapes` says of one axis of an input, which is given by name or by position.
 
     `kind`: `Dim` (an object, of variable or text `label`), `AUTO`, `DYNAMIC`, `STATIC`, `name` (a string), `number`,
@@ -455,8 +428,7 @@ class AskedDim:
     high: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExportCall(Observation):
+class ExportCall(Observation, frozen=True):
     """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
 
     api: str = "torch.onnx.export"
@@ -476,12 +448,12 @@ class ExportCall(Observation):
     training: str | None = None
     opset: int | None = None
     too_new: tuple[Call, ...] = ()  # operators of the model that TorchScript lowers at later opsets alone
-    axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
+    axes_spans: dict[str, Span] = field(default_factory=dict)
     fixed_axes: tuple[tuple[str, int, str], ...] = ()
     tensor_inputs: bool = True
     arguments: tuple[str, ...] = ()  # every argument that the call gives, by name
     positional: int = 0
-    settings: dict[str, Any] = field(default_factory=dict, hash=False)  # arguments that are literals or enum members
+    settings: dict[str, Any] = field(default_factory=dict)  # arguments that are literals or enum members
     wrapping: str = ""  # "script", "trace", "compile" or "parallel"
     required: int | None = None  # parameters of forward without a default, None where they are not known
     variadic: bool = False

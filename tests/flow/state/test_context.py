@@ -213,7 +213,7 @@ def observations(files: Mapping[str, str]) -> tuple[dict[tuple[str, ...], Observ
     cut = {p.message.partition(" takes")[0] for p in found.problems}
     seen: dict[tuple[str, ...], Observation] = {}
     for observation in found.observations:
-        told = [str(getattr(observation, f.name)) for f in fields(observation) if f.name not in ("trace", "known")]
+        told = [str(getattr(observation, n)) for n in observation.__struct_fields__ if n not in ("trace", "known")]
         seen[type(observation).__name__, *told] = observation
     return seen, cut
 
