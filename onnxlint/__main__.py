@@ -1,5 +1,6 @@
 """The command `onnxlint`, and `python -m onnxlint`, from their first moment: Ctrl-C counts before all is imported."""
 
+import gc
 import sys
 
 from onnxlint.base.interrupts import exit_code, listen
@@ -7,6 +8,7 @@ from onnxlint.base.interrupts import exit_code, listen
 
 def run() -> None:
     """Run the command. Raises SystemExit with its exit code."""
+    gc.set_threshold(100_000)  # what is imported stays: the collector would walk all of it again and again
     try:
         listen()
         from onnxlint.cli import main

@@ -53,6 +53,7 @@ def took(command: list[str], folder: Path | None = None, cache: Path | None = No
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
     environment = {**os.environ, **({"ONNXLINT_CACHE_DIR": str(cache)} if cache is not None else {})}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled
     environment |= {"PYTHONPATH": str(code)} if code is not None else {}
     with tempfile.TemporaryFile("w+") as errors:
         done = subprocess.run(

@@ -177,7 +177,7 @@ def _setting(v: dom.Value) -> object:
 def _axes_spans(engine: InContext, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
     """Where the axes of each name are written, in this file: the dict may stand far from the call."""
     info = engine.frames[-1].module
-    dicts = dicts_by_keys(info.file.tree).get(tuple(name for name, _ in axes), [])
+    dicts = dicts_by_keys(info.file.tree).get(tuple(name for name, _ in axes), []) if axes else []
     if not dicts:
         return {}
     call = engine.frames[-1].line
