@@ -254,6 +254,7 @@ def test_an_objection_to(body: str, code: str) -> None:
 
 
 GOOD = {
+    "an array with its dtype by position": call(args="(torch.from_numpy(np.zeros((2, 8), np.float32)),)"),
     "shapes by name": call(options="dynamic_shapes={'x': {0: 'b'}}"),
     "shapes by Dim": call(options="dynamic_shapes={'x': {0: torch.export.Dim('b')}}"),
     "axes for TorchScript": call(options=OLD),

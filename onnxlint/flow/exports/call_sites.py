@@ -32,6 +32,7 @@ _DOUBLE_MAKERS = frozenset(
         *("random.normal", "random.uniform", "random.random_sample", "random.standard_normal"),
     )
 )
+_DTYPE_AT = {"numpy.zeros": 1, "numpy.ones": 1, "numpy.empty": 1, "numpy.eye": 3}  # its position
 _FROM_NUMPY = frozenset(("torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray"))
 LATER = 1000  # statements after a call that may load other weights
 _Key = TypeVar("_Key")
@@ -137,10 +138,10 @@ class CallSite:
         if not isinstance(node, ast.Call):
             return None
         cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype"
-        dtype = argument(node, "dtype", 0 if cast else None)
+        name = self.name_of(node.func)
+        dtype = argument(node, "dtype", 0 if cast else _DTYPE_AT.get(name))
         if dtype is not None:
             return self._dtype(dtype)
-        name = self.name_of(node.func)
         return "float64" if name.startswith("numpy.") and name[6:] in _DOUBLE_MAKERS else None
 
     def autocast(self) -> str | None:
