@@ -33,6 +33,14 @@ class TracedSizeTensor(Rule):
                 "make a tensor of each size and stack them: `torch.stack([torch.tensor(n) for n in sizes])`",
                 effects={"torchscript": Outcome.WRONG_VALUES, **dynamo},
             )
+        elif tensor.source in ("axis", "axes"):
+            yield Objection(
+                f"`{tensor.call}` makes a tensor by a dynamic size, which TorchScript does not follow: it takes"
+                f" {'one size for data' if tensor.source == 'axis' else 'the size of the example'}",
+                "write `torch.zeros(n, 8)` or `x.new_zeros(n, 8)`",
+                about="a tensor made by a size",
+                effects={"torchscript": Outcome.EXPORT_ERROR if tensor.source == "axis" else Outcome.SHAPE_ERROR},
+            )
         elif tensor.source == "size" and name in _REFUSED:
             yield Objection(
                 f"`{tensor.call}` builds a tensor from a dynamic size, which dynamo refuses",
@@ -51,7 +59,7 @@ class TracedSizeTensor(Rule):
         while isinstance(data, cst.Call) and dotted(data.func) in _WRAPPERS and _is_plain(data) and len(data.args) == 1:
             data = data.args[0].value
         made = _arange(site, data) or _full(site, data)
-        if made is None:
+        if made is None or (name == "LongTensor" and Values(site).is_size(data)):
             return None
         function, (*values, last) = made
         args = [*map(cst.Arg, values), call.args[0].with_changes(value=last), *call.args[1:]]

@@ -229,6 +229,12 @@ SIZED = {
     "a list as long as the size": ("torch.tensor([1] * n)", BOTH),
     "a list as long as one size, of another": ("torch.tensor([x.shape[0]] * n)", BOTH),
     "a range": ("torch.tensor(list(range(n)))", BOTH),
+    "a size, by a legacy constructor": ("torch.LongTensor(n).fill_(0)", ("torchscript",)),
+    "sizes, by a legacy constructor": ("torch.FloatTensor(n, 1).zero_()", ("torchscript",)),
+    "sizes, by the constructor of the class": ("torch.Tensor(1, n).zero_().sum()", ("torchscript",)),
+    "sizes, by the method of a tensor": ("x.new(n, 1).zero_()", ("torchscript",)),
+    "a shape, by a legacy constructor": ("torch.FloatTensor(x.size()).zero_()", ("torchscript",)),
+    "numbers, by a legacy constructor": ("torch.FloatTensor(3, k).zero_().sum()", ()),
 }
 
 
@@ -396,3 +402,18 @@ def test_a_squeeze_of_an_axis_that_was_added(body: str) -> None:
 def test_a_squeeze_of_an_axis_of_the_input_itself() -> None:
     assert "ONX215" in codes("return x.permute(0, 2, 3, 1).squeeze(-2)")
     assert "ONX215" in codes("return x.squeeze(1)")
+
+
+FROZEN = {
+    "in a layer that is made in forward": "return nn.Upsample(size=[math.ceil(n / 2), 4])(x)",
+    "in the padding of such a layer": "return nn.ZeroPad2d((0, max(8 - n, 0), 0, 0))(x)",
+    "in a shape with one name": "size = [math.ceil(n / 2) for n in x.shape[-2:]]\nreturn nn.Upsample(size=size)(x)",
+    "by a logarithm that counts the turns of a loop": (
+        "turns = math.floor(np.log2(n))\nfor _ in range(turns - 1):\n    x = x[:, ::2]\nreturn x"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", FROZEN.values(), ids=FROZEN.keys())
+def test_a_size_becomes_a_number(body: str) -> None:
+    assert "ONX202" in codes("n = x.shape[2]\n" + body)

@@ -185,6 +185,8 @@ class Emitter(Located, Engine):
         elif isinstance(v, dom.Seq) and isinstance(v.size, dom.Dim):
             axes = tuple(sorted(v.size.axes))
             frozen = _frozen_at(v.size)
+            if v.size.site is not None and ".log" in v.size.site.how:  # which no exporter has of a size
+                self.use(v.size, "a loop")
             self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes, frozen=frozen)
         elif isinstance(v, dom.Seq) and isinstance(v.size, (dom.Data, dom.Array)) and not v.size.fixed:
             self.emit(observations.Loop, node, v.size.trace, over="data", frozen=_frozen_at(v.size))

@@ -87,6 +87,7 @@ def _call(
     if engine.context.tracing:
         sizes_as_numbers.layer(engine, layer, args, node)
         attention_lengths.called(engine, layer, args, kwargs, node)
+        engine.use_all([v for _, v in layer.args if isinstance(v, (dom.Dim, dom.Tuple, dom.Seq))], short)
     engine.use_all(args, short)
     if isinstance(x, dom.Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
         x = replace(x, source="input")

@@ -1,6 +1,7 @@
 """Transfer functions of operators that make tensors, and of those that ask a tensor for its size."""
 
 import math
+from collections.abc import Sequence
 
 from onnxlint.flow.operators.transfer import Call, handles, kind_of, like
 from onnxlint.flow.state import observations
@@ -92,6 +93,8 @@ def _eye(call: Call) -> dom.Value:
     """
 )
 def _tensor(call: Call) -> dom.Value:
+    if call.op.endswith("Tensor") and (made := _by_sizes(call, call.args, None)) is not None:
+        return made
     data = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
     value = data if data is not None else dom.UNKNOWN
     engine, kind = call.engine, kind_of(call.kwargs.get("dtype"))
@@ -116,13 +119,31 @@ def _kind_of(value: dom.Value) -> str | None:
     return None
 
 
+@handles("new")
+def _new_legacy(call: Call) -> dom.Value:
+    return _by_sizes(call, call.args[1:], call.tensor.kind) or like(call, None)
+
+
+def _by_sizes(call: Call, sizes: Sequence[dom.Value], kind: str | None) -> dom.Tensor | None:
+    """What a legacy constructor makes by dynamic sizes, which no trace follows: `torch.FloatTensor(n, 8)`."""
+    extents = _extents(call.engine, sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], dom.Shape) else sizes
+    dim = _size_in(dom.Tuple(tuple(extents)))
+    if dim is None or not all(isinstance(v, (dom.Dim, dom.Const, dom.Config)) for v in extents):
+        return None
+    source = "axis" if extents is sizes and len(sizes) == 1 else "axes"
+    call.engine.emit(observations.TensorFromPython, call.node, dim.trace, call=call.name, source=source, sure=dim.sure)
+    return call.made(sizes if extents is sizes else None, kind)
+
+
+def _extents(engine: Observing, shape: dom.Shape) -> list[dom.Value]:
+    """The sizes in a shape: the batch at the least."""
+    t = shape.tensor
+    return list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, engine.context.axes)]
+
+
 def _use(engine: Observing, call: Call, value: dom.Value) -> None:
     """What a tensor constructor freezes: dims and data in its argument."""
-    items = _leaves(value)
-    if isinstance(value, dom.Shape):  # the whole of it: the batch is in it at the least
-        t = value.tensor
-        items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, engine.context.axes)]
-    for v in items:
+    for v in _extents(engine, value) if isinstance(value, dom.Shape) else _leaves(value):
         site = v.site if isinstance(v, dom.Dim) else None
         listed = site is not None and site.how.startswith(("range()", "list repetition", "numpy."))
         if isinstance(v, dom.Dim) and (site is None or listed):

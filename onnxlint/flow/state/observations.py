@@ -126,10 +126,13 @@ class Escape(Observation, frozen=True):
 
 
 class TensorFromPython(Observation, frozen=True):
-    """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of."""
+    """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of.
+
+    `source` is "tensor"; "size", one bare; "sizes", in a list; "length" of a list; "axis" or "axes" of what it makes.
+    """
 
     call: str = "torch.tensor"
-    source: str = "tensor"  # "tensor"; "size", one bare; "sizes", in a list; or "length" of a list
+    source: str = "tensor"
 
 
 class ShapeLiteral(Observation, frozen=True):
