@@ -417,3 +417,14 @@ FROZEN = {
 @pytest.mark.parametrize("body", FROZEN.values(), ids=FROZEN.keys())
 def test_a_size_becomes_a_number(body: str) -> None:
     assert "ONX202" in codes("n = x.shape[2]\n" + body)
+
+
+STACKED = """
+heads = torch.stack(torch.split(x, 4, dim=-1))
+heads = torch.matmul(torch.einsum("hnid,hnjd->hnij", heads, heads), heads)
+return torch.cat(torch.split(heads, 1, dim=0), dim=-1)
+"""
+
+
+def test_a_stack_of_pieces_has_a_new_axis_before_the_batch() -> None:
+    assert codes(STACKED) == []

@@ -217,11 +217,11 @@ def _stack(call: Call) -> dom.Value:
     tensors = call.tensors()
     axis = call.int_arg(1, "dim", default=0)
     first = call.args[0] if call.args else None
-    if not tensors or tensors[0].dims is None or axis is None:
-        return like(call, None)
     count: dom.Extent = dom.Const(len(first.items)) if isinstance(first, dom.Tuple) else dom.CONFIG
     if isinstance(first, dom.Seq) and first.size is not None:
         count = shapes.from_value(first.size)
+    if not tensors or tensors[0].dims is None or axis is None:
+        return like(call, None, count if axis == 0 else tensors[0].lead if tensors else None)
     at = axis % (len(tensors[0].dims) + 1)
     return like(call, (*tensors[0].dims[:at], count, *tensors[0].dims[at:]), None, tensors[0].kind)
 
