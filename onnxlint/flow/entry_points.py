@@ -13,7 +13,7 @@ from onnxlint.base.records import EXPORTERS
 from onnxlint.base.specs import SpecError, parse_spec
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
-from onnxlint.flow.exports.never_exported import never_exported
+from onnxlint.flow.exports.never_exported import inference_of, never_exported
 from onnxlint.flow.exports.reach import MODULE_LEVEL, with_reach
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
@@ -229,8 +229,8 @@ def _forwards(
         unit = c.find_method("forward")
         if unit is None or name_of(unit) in part.run or engine.reached.keys() >= {u.key for u in _run_by(c, unit)}:
             return
-        if _is_autograd(c) and _is_applied(part, c):
-            return
+        if _is_autograd(c) and any(f"{c.name}.apply" in info.file.text for info in part.modules):
+            return  # it is a part of what runs there, or of nothing
         if name_of(c) in part.foreign:
             left.setdefault(name_of(unit), []).append(name_of(c))
         else:
@@ -238,11 +238,8 @@ def _forwards(
 
     ordered = _wholes_first([*traced, *autograd])
     for apart in (False, True):  # what is inside first, so that it need not run again
-        yield from (
-            _forward(engine, c, c not in parts and c.name not in listed)
-            for c in roots
-            if (names[c] in part.outside) is apart
-        )
+        for c in (c for c in roots if (names[c] in part.outside) is apart):
+            yield from _root(engine, c, c not in parts and c.name not in listed, part.inferring)
         rest = [c for c in ordered if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
 
@@ -311,13 +308,18 @@ def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _J
     return replace(job, lasting=False)
 
 
+def _root(engine: Interpreter, cls: ClassInfo, outermost: bool, inferring: Sequence[str]) -> Iterator[_Job]:
+    """The forward of a class that no other builds; before one that wants targets, the method that infers without."""
+    job = _forward(engine, cls, outermost)
+    unit = inference_of(cls, inferring)
+    if unit is not None and all(m.object.cls is not cls for m, *_ in engine.exported_models):
+        yield replace(job, line=unit.line, run=partial(_run_forward, engine, cls, unit, outermost))
+        job = replace(job, outside=f"it takes the targets of training; `{unit.name}` does without")
+    yield job
+
+
 def _is_autograd(cls: ClassInfo) -> bool:
     return any(b.startswith("torch.autograd.") for b in cls.external_bases())
-
-
-def _is_applied(part: Part, cls: ClassInfo) -> bool:
-    """True where some file calls `Class.apply`: then it is a part of what runs there, or of nothing."""
-    return any(f"{cls.name}.apply" in info.file.text for info in part.modules)
 
 
 def _is_mode_switch(unit: FunctionUnit) -> bool:
@@ -360,7 +362,7 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
         return
     args, kwargs = _unknown_arguments(engine, unit, outermost)
     instance = dom.Instance(engine.model(cls))
-    caller = cls.find_method("__call__")
+    caller = cls.find_method("__call__") if unit.name == "forward" else None
     with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
             engine.call_instance(instance, _named_inputs(unit, args), kwargs, NOWHERE)

@@ -169,7 +169,9 @@ class CallSite:
 
     def asked_dims(self, shapes: ast.expr | None) -> tuple[AskedDim, ...]:
         """Every axis that `dynamic_shapes` speaks of, by name or position of the input; nested structures left out."""
-        inputs = self._entries(shapes, _text)
+        inputs = self._entries(
+            shapes, lambda n: n.value if isinstance(n, ast.Constant) and isinstance(n.value, str) else None
+        )
         return tuple(self._dim(which, i, dim) for which, value in inputs for i, dim in self._entries(value, _integer))
 
     def _entries(
@@ -233,10 +235,6 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, (ast.Assign, ast.Delete)):
         return statement.targets
     return [statement.target] if isinstance(statement, (ast.AnnAssign, ast.For)) else []
-
-
-def _text(node: ast.expr | None) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _integer(node: ast.expr | None) -> int | None:

@@ -45,6 +45,13 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
     return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in decorators)
 
 
+def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
+    """The method of one of some names that asks for less than forward does: without the targets of training."""
+    units = [unit for name in ("forward", *names) if (unit := cls.find_method(name)) is not None]
+    asked = [{p.arg for p, default in unit.positional[1:] if default is None} for unit in units]
+    return next((unit for unit, own in zip(units, asked, strict=True) if set() < own < asked[0]), None)
+
+
 def is_a_loss(unit: FunctionUnit) -> bool:
     """True for a function that computes a loss, by its name or that of its class."""
     return _names_a_loss(unit.qualname) is not None

@@ -326,11 +326,13 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
     outside, callers, reached = reach.outside(), reach.callers(), []
     called = methods_called(_text(info, name.partition(".")[0]) for info, name in reach.exporting)
     set_length = of_set_length(modules)
+    inferring = tuple(n for n in ("infer", "inference") if any(f".{n}(" in info.source.text for info in modules))
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         mine = tuple(name for name in callers if name.startswith(paths))
-        reached.append(replace(part, outside=own, callers=mine, called=called, set_length=set_length))
+        common = replace(part, called=called, set_length=set_length, inferring=inferring)
+        reached.append(replace(common, outside=own, callers=mine))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         return [replace(reached[0], exports=exports, origin=reach.origin)]

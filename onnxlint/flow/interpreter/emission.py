@@ -238,7 +238,7 @@ class Emitter(Located, Engine):
         ):
             return
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, dom.Dim) for a in s.axes)
-        left = self._sure_axes(t) - named
+        left = self._sure_axes(t, named)
         numbers = [dom.as_int(s) for s in sizes]
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
@@ -254,11 +254,11 @@ class Emitter(Located, Engine):
         fields: dict[str, Any] = {"axis": sorted(left)[0], "position": position, "literal": number}
         self.emit(observations.ShapeLiteral, node, t.trace, about=t, call=op, example=example, **fields)
 
-    def _sure_axes(self, t: dom.Tensor) -> frozenset[str]:
-        """The dynamic axes of a tensor; of one of unknown rank, those of its first."""
-        lead = t.lead if t.lead is not None else self.context.axes.extent(0)
-        axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, dom.Dim) else ()
-        return frozenset(a for a in axes if not a.startswith("?"))
+    def _sure_axes(self, t: dom.Tensor, named: frozenset[str] = frozenset()) -> frozenset[str]:
+        """The dynamic axes of a tensor, or of its first if the rank is unknown, but those of sizes that are `named`."""
+        dims = t.dims if t.dims is not None else (t.lead if t.lead is not None else self.context.axes.extent(0),)
+        left = (d.axes for d in dims if isinstance(d, dom.Dim) and not d.axes & named)
+        return frozenset(a for axes in left for a in axes if not a.startswith("?"))
 
     def check_literal_batch(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""

@@ -38,6 +38,7 @@ class Part:
     export comes to, with the reason; `callers` are functions that export or call such, what calls another first;
     `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
     methods that scripts call on whatever they export. `set_length` are classes whose sequences have a set length.
+    `inferring` are names of methods for inference that something calls.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -52,6 +53,7 @@ class Part:
     origin: str = ""
     called: tuple[str, ...] = ()
     set_length: frozenset[str] = frozenset()
+    inferring: tuple[str, ...] = ()
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

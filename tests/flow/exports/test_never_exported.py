@@ -382,3 +382,42 @@ class M(nn.Module):
 )
 def test_a_condition_on_what_went_through_numpy_elsewhere_has_that_cause(read: str, expected: list[str]) -> None:
     assert sorted({code for code, *_ in findings_of(PERIODS.format(read=read))}) == expected
+
+
+SPEAKING = """\
+class Speaker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.text, self.sound = nn.Linear(4, 4), Sound()
+
+    def forward(self, x, y):
+        return self.text(x) + self.sound(y) + torch.rand(x.shape[0], 1)
+
+    def {name}(self, x, {more}scale=1.0):
+        if x.max() > 1:
+            x = x * scale
+        return self.text(x)
+
+class Sound(nn.Module):
+    def forward(self, y):
+        return y + torch.rand(y.shape[0], 1)
+
+def speak(model, text):
+    return model.{called}(text)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "more", "hit"),
+    [
+        ("infer", "infer", "", ["ONX101"]),
+        ("inference", "inference", "z, ", ["ONX305", "ONX305"]),
+        ("other", "other", "", ["ONX305", "ONX305"]),
+        ("infer", "forward", "", ["ONX305", "ONX305"]),
+    ],
+)
+def test_a_method_in_use_that_infers_without_the_targets_is_what_is_exported(
+    name: str, called: str, more: str, hit: list[str]
+) -> None:
+    found = findings_of(SPEAKING.format(name=name, called=called, more=more))
+    assert sorted(code for code, _, _ in found) == hit
