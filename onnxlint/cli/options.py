@@ -214,9 +214,7 @@ _CHECK = (
     _option("--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."),
     _option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
     _option(
-        "--torch",
-        **_TORCH,
-        help="Take the operators of this torch in the static pass [the one pinned, or installed].",
+        "--torch", **_TORCH, help="Take the operators of this torch in the static pass [the one pinned, or installed]."
     ),
     _option(
         "--runtime",

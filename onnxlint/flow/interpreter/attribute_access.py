@@ -63,10 +63,6 @@ def _of_super(engine: Reading, owner: dom.Super, name: str, _node: ast.AST) -> d
     return unit if unit is not None else dom.Method(owner, name)
 
 
-def _of_config(_engine: Engine, owner: dom.Config, name: str, _node: ast.AST) -> dom.Value:
-    return dom.Method(owner, name) if name in _STRING_METHODS else dom.Config(owner.trace)
-
-
 def _of_tuple(_engine: Engine, owner: dom.Tuple, name: str, _node: ast.AST) -> dom.Value:
     if name in _FIELDS and all(isinstance(i, dom.Tensor) for i in owner.items):
         at = _FIELDS.index(name)
@@ -74,13 +70,9 @@ def _of_tuple(_engine: Engine, owner: dom.Tuple, name: str, _node: ast.AST) -> d
     return dom.Method(owner, name)
 
 
-def _of_data(engine: InContext, owner: dom.Data, name: str, _node: ast.AST) -> dom.Value:
-    return owner if clock(engine.table, owner) else dom.Method(owner, name)
-
-
-def _of_array(_engine: Engine, owner: dom.Array, name: str, _node: ast.AST) -> dom.Value:
-    return dom.CONFIG if name in ("shape", "size", "ndim", "dtype") else dom.Method(owner, name)
-
+_STRING_METHODS = frozenset(
+    "get items keys values split startswith endswith format join lower upper copy append index count".split()
+)
 
 _ATTRIBUTES: dict[type, Callable[..., dom.Value]] = {
     dom.Tensor: _of_tensor,
@@ -90,10 +82,14 @@ _ATTRIBUTES: dict[type, Callable[..., dom.Value]] = {
     dom.ClassRef: lambda engine, owner, name, node: engine.class_attribute(owner.info, name, owner),
     dom.Layer: _of_layer,
     dom.Super: _of_super,
-    dom.Config: _of_config,
+    dom.Config: lambda _engine, owner, name, _node: (
+        dom.Method(owner, name) if name in _STRING_METHODS else dom.Config(owner.trace)
+    ),
     dom.Tuple: _of_tuple,
-    dom.Data: _of_data,
-    dom.Array: _of_array,
+    dom.Data: lambda engine, owner, name, _: owner if clock(engine.table, owner) else dom.Method(owner, name),
+    dom.Array: lambda _engine, owner, name, _: (
+        dom.CONFIG if name in ("shape", "size", "ndim", "dtype") else dom.Method(owner, name)
+    ),
     **dict.fromkeys(
         (dom.Shape, dom.Seq, dom.Dict, dom.Const, dom.Dim, dom.Lambda, dom.Scripted),
         lambda engine, owner, name, node: dom.Method(owner, name),
@@ -109,10 +105,6 @@ _LAYER_METHODS = frozenset(
 )
 
 _FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like give
-
-_STRING_METHODS = frozenset(
-    "get items keys values split startswith endswith format join lower upper copy append index count".split()
-)
 
 
 def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:

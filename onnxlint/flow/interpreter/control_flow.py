@@ -22,7 +22,9 @@ def run(call: Call) -> Value:
     left = tuple(e for e in engine.context.exporters if e not in refused) or engine.context.exporters
     with engine.within(exporters=left):
         made = _RUN[call.op](call)
-    return like(call, None) if made is None or isinstance(made, Unknown) else _fresh(made)
+    if made is None or isinstance(made, Unknown):
+        return like(call, None)
+    return _each(made, lambda t: replace(t, given="", view=None, distinct=False))
 
 
 def _cond(call: Call) -> Value | None:
@@ -92,10 +94,6 @@ def _stacked(y: Tensor, xs: Value) -> Tensor:
     lead = (first.dims[0] if first.dims else first.lead) if isinstance(first, Tensor) else None
     dims = (lead or CONFIG, *y.dims) if y.dims is not None else None
     return replace(y, dims=dims, lead=lead if dims is None else None)
-
-
-def _fresh(made: Value) -> Value:
-    return _each(made, lambda t: replace(t, given="", view=None, distinct=False))
 
 
 _RUN = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "associative_scan": _associative_scan, "map": _map}

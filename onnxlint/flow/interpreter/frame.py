@@ -300,7 +300,8 @@ class Frame(Targets):
         self.line, self.statement_node = head
         again = self.test(node.test)
         self.report_branch(node.test, again, "while", node.body, node.orelse)
-        forever = all(v is True for v in test.verdict.values()) and not _breaks(node)
+        ends = any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(node))
+        forever = all(v is True for v in test.verdict.values()) and not ends
         if node.orelse:
             return self.block(node.orelse)
         return forever
@@ -423,8 +424,9 @@ class Frame(Targets):
 
         def matched(case: ast.match_case) -> Callable[[], bool]:
             def run() -> bool:
-                for name in _captures(case.pattern):
-                    self.scope.names[name] = subject if isinstance(subject, Tensor) else UNKNOWN
+                named = (n.name for n in ast.walk(case.pattern) if isinstance(n, (ast.MatchAs, ast.MatchStar)))
+                seen = subject if isinstance(subject, Tensor) else UNKNOWN
+                self.scope.names.update(dict.fromkeys(filter(None, named), seen))
                 if case.guard is not None:
                     self.report_branch(case.guard, self.test(case.guard), "match", case.body, [])
                 return self.block(case.body)
@@ -471,14 +473,6 @@ def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
     if handler.type is None:
         return []
     return list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]
-
-
-def _breaks(loop: ast.While) -> bool:
-    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(loop))
-
-
-def _captures(pattern: ast.AST) -> list[str]:
-    return [n.name for n in ast.walk(pattern) if isinstance(n, (ast.MatchAs, ast.MatchStar)) and n.name]
 
 
 _STATEMENTS: dict[type, Callable[..., bool]] = {

@@ -158,23 +158,10 @@ def _replaced(call: LibraryCall) -> dom.Value:
     return implicit_calls.replaced(record, call.kwargs) if isinstance(record, dom.Instance) else dom.UNKNOWN
 
 
-def _any_item(call: LibraryCall) -> dom.Value:
-    return dom.Seq(join_all([element(a) for a in call.args if isinstance(a, (dom.Tuple, dom.Seq))]) or dom.UNKNOWN)
-
-
 def _same_shape(call: LibraryCall) -> dom.Value:
     """A function of torchvision that leaves an image as large as it is; other images than tensors are not traced."""
     t = call.arg(0, "tensor", "img", "inpt")
     return like(call, t.dims, t.lead, t.kind) if isinstance(t, dom.Tensor) else dom.UNKNOWN
-
-
-def _normalization(_call: LibraryCall) -> dom.Value:
-    """`torchvision.transforms.Normalize(mean, std)`: it calls the function."""
-    return dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG)))
-
-
-def _constant(_call: LibraryCall) -> dom.Value:
-    return dom.CONFIG
 
 
 def _first(otherwise: dom.Value) -> Function:
@@ -197,7 +184,8 @@ _FUNCTIONS: dict[str, Function] = {
         _same_shape,
     ),
     **dict.fromkeys(
-        ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"), _normalization
+        ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"),
+        lambda _call: dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG))),
     ),
     "os.getenv": lambda call: unless_told(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
     "importlib.import_module": _module_by_name,
@@ -216,7 +204,12 @@ _FUNCTIONS: dict[str, Function] = {
     "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
     "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
     "collections.defaultdict": _default_dict,
-    **dict.fromkeys(("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"), _any_item),
+    **dict.fromkeys(
+        ("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"),
+        lambda call: dom.Seq(
+            join_all([element(a) for a in call.args if isinstance(a, (dom.Tuple, dom.Seq))]) or dom.UNKNOWN
+        ),
+    ),
 }
 
 
@@ -277,10 +270,6 @@ def _symbolic_number(call: LibraryCall) -> dom.Value:
     return replace(dim, plain=False, example=None) if dim is not None else dom.CONFIG
 
 
-def _checkpointed(call: LibraryCall) -> dom.Value:
-    return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
-
-
 _SETTINGS = (
     "no_grad inference_mode autocast device Generator is_tensor manual_seed set_grad_enabled finfo "
     "iinfo promote_types get_default_dtype is_floating_point is_complex is_grad_enabled result_type "
@@ -301,12 +290,14 @@ _TORCH: dict[str, Function] = {
     ),
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
     **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
-    "torch.utils.checkpoint.checkpoint": _checkpointed,
+    "torch.utils.checkpoint.checkpoint": lambda call: (
+        call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
+    ),
     # An export runs in one process.
     "torch.distributed.is_initialized": lambda _call: dom.Const(False),
     "torch.distributed.get_world_size": lambda _call: dom.Const(1),
     "torch.distributed.get_rank": lambda _call: dom.Const(0),
-    **dict.fromkeys((f"torch.{name}" for name in _SETTINGS), _constant),
+    **dict.fromkeys((f"torch.{name}" for name in _SETTINGS), lambda _call: dom.CONFIG),
 }
 _NO_TENSORS = tuple(
     f"torch.{name}" for name in "cuda. backends. amp. autograd. profiler. distributed. utils. library. _check".split()

@@ -126,13 +126,10 @@ class Escape(Observation, frozen=True):
 
 
 class TensorFromPython(Observation, frozen=True):
-    """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of.
-
-    `source` is "tensor"; "size", one bare; "sizes", in a list; "length" of a list; "axis" or "axes" of what it makes.
-    """
+    """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of."""
 
     call: str = "torch.tensor"
-    source: str = "tensor"
+    source: str = "tensor"  # or "size", one bare; "sizes", in a list; "length" of a list; "axis", "axes" of the result
 
 
 class ShapeLiteral(Observation, frozen=True):

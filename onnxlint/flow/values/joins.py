@@ -153,7 +153,7 @@ def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
         dims,
         lead,
         dom.common_source((a, b)),
-        _join_kinds(a.kind, b.kind),
+        a.kind if a.kind == b.kind else "int" if {a.kind, b.kind} == {"int", "index"} else None,
         a.view if a.view == b.view else None,
         a.made_at if a.made_at == b.made_at else None,
         a.trace or b.trace,
@@ -161,10 +161,6 @@ def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
         a.given if a.given == b.given else "",
         a.distinct and b.distinct,
     )
-
-
-def _join_kinds(a: str | None, b: str | None) -> str | None:
-    return a if a == b else "int" if {a, b} == {"int", "index"} else None
 
 
 def _join_shape(a: dom.Shape, b: dom.Shape) -> dom.Value:

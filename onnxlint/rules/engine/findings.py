@@ -78,7 +78,8 @@ def run_rules(
     broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
     merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(said, catalogue))
     left = list(_of_chosen_exporter(merged, observations, exporters))
-    return tuple(sorted(_with_something_to_read(left), key=_order)), broken
+    read = _with_something_to_read(left)
+    return tuple(sorted(read, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))), broken
 
 
 def by_file(
@@ -185,7 +186,3 @@ def _in_its_class(finding: Finding, text: str) -> Finding:
     classes = (i for i in named if re.search(rf"^\s*class {re.escape(names[i - 1])}\b", text, re.M))
     owner = ".".join(names[: next(classes, len(names))])
     return replace(finding, about=f"{owner} {finding.about}")
-
-
-def _order(finding: Finding) -> tuple[str, int, int, str]:
-    return finding.span.path, finding.span.line, finding.span.column, finding.code
