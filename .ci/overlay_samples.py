@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 import tempfile
 import warnings
@@ -443,6 +444,7 @@ def complex_numbers(name: str) -> Sample:
     return fixed(lambda z: torch.view_as_real(call(torch.view_as_complex(z))), X(2, 4, 2))
 
 
+IN_PLACE = {"&=": "iand", "|=": "ior", "^=": "ixor", "<<=": "ilshift", ">>=": "irshift"}
 IMAGINARY: dict[str, Callable[[Any], Any]] = {
     "+": lambda x: x + 2j,
     "-": lambda x: x - 2j,
@@ -548,6 +550,7 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "floor-division": lambda name: fixed({"//": lambda x: x // 2, ">>": lambda x: x >> 1}.get(name) or
                                          (lambda x: function(name)(x, 1 if "shift" in name else 2)),
                                          torch.tensor([-7, 8, -9])),
+    "in place": lambda name: fixed(lambda x: getattr(operator, IN_PLACE[name])(x + 1, 2), torch.tensor([7, 8, 9])),
     "size-operand": lambda name: sized(lambda x: torch.arange(9) % x.shape[1] + x.sum() if name == "remainder" else
                                        x**x.shape[1], 2, 3),
     "distances: unequal ranks": distances(first=(1, 30, 3)),

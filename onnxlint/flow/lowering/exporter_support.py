@@ -214,6 +214,8 @@ def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST,
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
+    if isinstance(a, Tensor) and isinstance(node, ast.AugAssign) and f"{operator}=" in engine.table.curated["in place"]:
+        emit(engine, node, obs.Call, f"{operator}=", "in place", trace=a.trace, sure=not a.guessed)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in engine.table.curated["complex: imaginary"]:
         emit(engine, node, obs.ComplexCall, operator, "complex: imaginary", literal=True)

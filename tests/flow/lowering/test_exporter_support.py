@@ -120,3 +120,19 @@ def test_the_dim_of_repeat_interleave_is_that_of_an_operator(first: str, later: 
 def test_the_ratio_of_an_axis_to_a_multiple_of_it_is_fixed(size: str, expected: list[str]) -> None:
     body = f"y = x.unsqueeze(1).repeat(1, 3, 1, 1, 1).flatten(0, 1)\nreturn scores.repeat(int({size}), 1)"
     assert codes("b, c, h, w = x.shape\n" + body) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    {
+        "of a mask": ("seen = x > 0\nseen &= scores > 0\nreturn seen", ["ONX404"]),
+        "of a constant mask": ("seen = torch.ones(4, dtype=torch.bool)\nseen |= x[0] > 0\nreturn seen", ["ONX404"]),
+        "of whole numbers": ("place = scores.argmax(-1)\nplace <<= 1\nreturn place", ["ONX404"]),
+        "of a part": ("seen = x > 0\nseen[0] ^= scores[0] > 0\nreturn seen", ["ONX404"]),
+        "not in place": ("seen = x > 0\nseen = seen & (scores > 0)\nreturn seen", []),
+        "a sum": ("y = x * 2\ny += scores\nreturn y", []),
+        "of flags": ("flags = 3\nflags &= 1\nreturn x * flags", []),
+    }.values(),
+)
+def test_an_operator_of_bits_in_place(body: str, expected: list[str]) -> None:
+    assert codes(body) == expected
