@@ -28,7 +28,7 @@ def test_a_write_that_a_second_run_repeats_is_no_state(write: str) -> None:
     assert codes(f"{write}\nreturn x + self.grid") == []
 
 
-@pytest.mark.parametrize("write", ["self.b = self.b.to(x) + 1", "self.b |= x", "self.n += 1"])
+@pytest.mark.parametrize("write", ["self.b = self.b.to(x) + 1", "self.b *= x", "self.n += 1"])
 def test_a_write_that_a_second_run_changes_is_state(write: str) -> None:
     assert codes(f"{write}\nreturn x + self.b * self.n") == ["ONX304"]
 
@@ -93,3 +93,58 @@ def test_the_targets_of_an_assignment_are_not_read() -> None:
 def test_what_is_assigned_above_is_no_cache(made: str, cached: bool) -> None:
     body = f"if i.dim() > 1:\n    {made}\n    if self.b.any():\n        self.grid = torch.eye(x.shape[0])"
     assert ("ONX204" in codes(body + "\nreturn x @ self.grid")) is cached
+
+
+TABLE = """
+    class M(nn.Module):
+        def __init__(self, config, longest=5000):
+            super().__init__()
+            self.table = None
+            self.fill({filled})
+
+        def fill(self, n):
+            if self.table is not None and self.table.size(0) >= n:
+                return
+            self.table = torch.arange(n)[:, None].float()
+
+        def forward(self, x: Tensor):
+            self.fill(x.shape[1])
+            return x + self.table[: x.shape[1]]
+"""
+EMPTY = TABLE.replace("is not None and", "is not None:\n                if").replace(
+    "                return", " " * 20 + "return"
+)
+ABSENT = (
+    TABLE.replace("is not None and", "is None or")
+    .replace(">= n", "< n")
+    .replace("return\n", "")
+    .replace("            self.table = torch", "                self.table = torch")
+)
+GROWING = """
+    class M(nn.Module):
+        def __init__(self, config, longest=5000):
+            super().__init__()
+            self.longest = {filled}
+            self.table = torch.arange(self.longest)[:, None].float()
+
+        def forward(self, x: Tensor):
+            if x.shape[1] > self.longest:
+                self.longest = x.shape[1]
+                self.table = torch.arange(self.longest)[:, None].float()
+            return x + self.table[: x.shape[1]]
+"""
+
+
+@pytest.mark.parametrize("source", [TABLE, EMPTY, ABSENT, GROWING])
+@pytest.mark.parametrize(
+    ("filled", "shown"),
+    [("longest", False), ("config.max_positions", False), ("4096", False), ("8", True)],
+)
+def test_a_table_that_the_constructor_fills_for_the_longest_input(source: str, filled: str, shown: bool) -> None:
+    found = {code for code, _, _ in findings_of(source.format(filled=filled))}
+    assert found == ({"ONX106", "ONX204"} if shown else set())
+
+
+def test_a_limit_that_forward_does_not_lift() -> None:
+    cut = GROWING.replace("self.longest = x.shape[1]\n", "x = x[:, : self.longest] * 2\n").replace("x.shape[1]) *", "n")
+    assert {code for code, _, _ in findings_of(cut.format(filled="longest"))} == {"ONX106"}

@@ -56,6 +56,7 @@ class Frame(Targets):
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
         self.attempted: list[ast.AST] | None = None
+        self.left_asked = False  # whether what the last block ended with is done only if a flag is turned on
         self.nonlocals: set[str] = set()
 
     # ------------------------------------------------------------------------------------------------ blocks
@@ -88,7 +89,8 @@ class Frame(Targets):
                     self.engine.narrow(exporters=exporters)
                     self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
         finally:
-            if self.engine.context.asked != asked:  # a return under a flag says something of the rest of its own block
+            self.left_asked = self.engine.context.asked
+            if self.left_asked != asked:  # a return under a flag says something of the rest of its own block
                 self.engine.narrow(asked=asked)
         return False
 
@@ -241,20 +243,22 @@ class Frame(Targets):
         pieces = self.pieces(node.test, node.body, node.orelse) if node.orelse else None
         later = awaits or pieces is True
         sized = any(isinstance(v, Dim) for v, *_ in test.reads)
-        left: dict[bool, bool] = {}
+        left: dict[bool, bool] = {}  # whether what follows an arm is done only if a flag is turned on
         asks = test.usual if self.engine.context.tracing else None
 
         def body() -> bool:
             given = len(self.returns)
-            left[True] = self._arm(node.body, asks is False, later, sized)
+            ended = self._arm(node.body, asks is False, later, sized)
+            left[True] = ended or self.left_asked
             if awaits:
                 del self.returns[given:]
-            return left[True]
+            return ended
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            left[False] = self._arm(node.orelse, asks is True, pieces is False, sized)
-            return left[False]
+            ended = self._arm(node.orelse, asks is True, pieces is False, sized)
+            left[False] = ended or self.left_asked
+            return ended
 
         taken = test.may_be(True), test.may_be(False)
         for exporters, statements in zip(taken, (node.body, node.orelse), strict=True):

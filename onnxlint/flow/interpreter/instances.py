@@ -274,7 +274,8 @@ class Objects(Emitter):
         old = obj.attrs.get(name)
         if obj not in self._under_construction:
             self.summaries.assigns(obj, name)
-        obj.attrs[name] = v if old is None or replace_old else join(old, v)
+        if old is None or not self.context.asked:  # under a flag that is off by default, what was there is still there
+            obj.attrs[name] = v if old is None or replace_old else join(old, v)
 
     def noting(self, run: Callable[[], bool]) -> tuple[bool, Replaced]:
         """Run something: what it gives, and what attributes were before it wrote to them, outside of traced code."""

@@ -24,6 +24,7 @@ _ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
 _ON_MANY |= {(ast.LtE, 1): False, (ast.Lt, 2): False, (ast.Eq, 1): False}
 _TALK = ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
 _INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
+_ROOM = 256  # rows of a table: fewer are there for an example, not for the longest input
 _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
 
 
@@ -73,8 +74,9 @@ class Conditions(Arithmetic):
         if isinstance(v, dom.Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = dom.reads_data(v) or isinstance(v, dom.Dim)
-        usual = self._usually(v, node)
-        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), usual)
+        filled = self._of_a_table(node) if isinstance(v, (dom.Dim, dom.Config)) else None
+        usual = self._usually(v, node) if filled is None else filled
+        return Test([(v, mask, filled is not None)] if asks else [], dict.fromkeys(mask, None), usual)
 
     def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
         if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(last_name(node)):
@@ -82,6 +84,25 @@ class Conditions(Arithmetic):
         if v == dom.CONFIG and (one := _on_one_device(node)) is not None:
             return one
         return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
+
+    def _of_a_table(self, node: ast.expr) -> bool | None:
+        """What a test of `self.table` or its size is where forward enlarges that, and the constructor fills it for all.
+
+        It does with as many rows as a setting says, or more than any example has.
+        """
+        own = self.bound.object if isinstance(self.bound, dom.Instance) else None
+        if own is None or not isinstance(node, ast.Compare):
+            return None
+        for table, first in ((node.left, True), (node.comparators[0], False)):
+            names = {n.attr for n in ast.walk(table) if isinstance(n, ast.Attribute) and last_name(n.value) == "self"}
+            if not names.isdisjoint(self.engine.reads.written_by_forward(own.cls)):
+                v = own.attrs.get(last_name(table)) or self.eval(table)
+                if isinstance(v, dom.Tensor) and v.source == "weight" and _asks_for_none(node):
+                    return isinstance(node.ops[0], (ast.IsNot, ast.NotEq))
+                enough = isinstance(v, dom.Config) or (dom.as_int(v) or 0) >= _ROOM
+                greater = isinstance(node.ops[0], (ast.Gt, ast.GtE))
+                return first is greater if enough and (greater or isinstance(node.ops[0], (ast.Lt, ast.LtE))) else None
+        return None
 
     def _usual_type(self, node: ast.expr) -> bool | None:
         """`isinstance(module, T)` in a script: none that a function is given is replaced; of a loop, one is."""
