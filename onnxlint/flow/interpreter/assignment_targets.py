@@ -112,8 +112,11 @@ class Targets(Expressions):
                 fed = owner.source != "input" and isinstance(v, dom.Tensor) and v.source == "input"
                 if fed:
                     owner = replace(owner, source="input", trace=owner.trace or v.trace)
-                if fed or owner.given:  # written to, it is no longer what was passed in
-                    self.scope.names[target.value.id] = replace(owner, given="")
+                # What every row of a mask may look at, such as the diagonal, leaves none that is hidden as a whole.
+                opened = owner.kind == "bool" and isinstance(target.slice, ast.Tuple) and dom.is_true(v)
+                if fed or opened or owner.given:  # written to, it is no longer what was passed in
+                    kind = None if opened else owner.kind
+                    self.scope.names[target.value.id] = replace(owner, given="", kind=kind)
             return
         key = index[0] if len(index) == 1 else dom.UNKNOWN
         if isinstance(owner, dom.Dict) and isinstance(key, (dom.Dim, dom.Tuple)):

@@ -191,6 +191,10 @@ FOUND = {
         "m = mask.bool()\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)",
         ["AttentionMask: F.scaled_dot_product_attention(x, x, x, attn_mask=m)"],
     ),
+    "a mask with a closed column in fused attention": (
+        "m = mask.bool()\nm[:, 0] = False\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)",
+        ["AttentionMask: F.scaled_dot_product_attention(x, x, x, attn_mask=m)"],
+    ),
     "an input with another rank": ("x.unsqueeze_(0)\nreturn x * 2", ["InputReshape: x.unsqueeze_(0)"]),
     "the divisor of a pool": (
         "return F.avg_pool2d(x, 2, divisor_override=1)",
@@ -379,6 +383,10 @@ SILENT = {
     ),
     "a mask with an open column in fused attention": (
         "m = F.pad(mask.bool(), (1, 0), value=True)\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
+    ),
+    "a mask with an open diagonal in fused attention": (
+        "m = (mask[:, None] > 0) & (mask[:, :, None] > 0)\ni = torch.arange(m.shape[1])\nm[:, i, i] = True\n"
+        "return F.scaled_dot_product_attention(x, x, x, attn_mask=m.unsqueeze(1))"
     ),
     "another rank for a tensor of forward's own": "y = x * 2\ny.unsqueeze_(0)\nreturn y",
     "a pool with its own divisor": "return F.avg_pool2d(x, 2)",
