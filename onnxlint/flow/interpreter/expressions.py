@@ -9,6 +9,7 @@ from onnxlint.flow.python.conditions import Conditions
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.equivalent_code import one_for_each_module
 from onnxlint.flow.values.joins import join
 from onnxlint.project.classes import FunctionUnit
 
@@ -202,7 +203,7 @@ class Expressions(Conditions):
         held = dict(self.scope.names)
         results: list[dom.Value] = []
         size: list[dom.Value | None] = []
-        exact = self._comprehend(node.generators, lambda: results.append(self.eval(node.elt)), size)
+        exact = self._comprehend(node, lambda: results.append(self.eval(node.elt)), size)
         self.scope.names = held
         if exact and not isinstance(node, ast.SetComp):
             return dom.Tuple(tuple(results), "list")
@@ -216,9 +217,7 @@ class Expressions(Conditions):
         held = dict(self.scope.names)
         pairs: list[tuple[dom.Value, dom.Value]] = []
         size: list[dom.Value | None] = []
-        exact = self._comprehend(
-            node.generators, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size
-        )
+        exact = self._comprehend(node, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size)
         self.scope.names = held
         if exact and all(isinstance(k, dom.Const) for k, _ in pairs):
             return dom.Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)))
@@ -228,11 +227,17 @@ class Expressions(Conditions):
         return dom.Dict((), rest)
 
     def _comprehend(
-        self, parts: Sequence[ast.comprehension], visit: Callable[[], None], size: list[dom.Value | None]
+        self,
+        whole: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp,
+        visit: Callable[[], None],
+        size: list[dom.Value | None],
+        at: int = 0,
     ) -> bool:
-        part, inner = parts[0], parts[1:]
-        iterable = self.eval(part.iter)
-        self.engine.report_loop(part.iter, iterable)
+        part, inner = whole.generators[at], whole.generators[at + 1 :]
+        outer = self.engine.context.over_modules
+        with self.engine.within(over_modules=outer or one_for_each_module(part, whole)):
+            iterable = self.eval(part.iter)
+            self.engine.report_loop(part.iter, iterable)
         items = self.engine.items_of(iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, dom.Seq) else None)
         exact = listed = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
@@ -251,7 +256,7 @@ class Expressions(Conditions):
             if listed and left_out:
                 continue
             if inner:
-                self._comprehend(inner, visit, size)
+                self._comprehend(whole, visit, size, at + 1)
             else:
                 visit()
         return exact

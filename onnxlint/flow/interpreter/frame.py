@@ -312,7 +312,7 @@ class Frame(Targets):
 
     def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
-        with self.engine.within(over_modules=one_for_each_module(node)):
+        with self.engine.within(over_modules=one_for_each_module(node, node)):
             iterable = self.eval(node.iter)
             self.engine.report_loop(node.iter, iterable)
         items = self.engine.items_of(iterable, node.iter)
