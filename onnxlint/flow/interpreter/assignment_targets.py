@@ -88,17 +88,13 @@ class Targets(Expressions):
         owner = self.eval(target.value)
         if not isinstance(owner, dom.Instance):
             outside_state.on_class(self, target)
-        else:
-            if (
-                self.engine.context.tracing
-                and dom.is_none(v)
-                and self.unit is not None
-                and _CLEARS.search(self.unit.name)
-            ):
-                self.engine.is_emptied(owner.object, target.attr)
-            if not augmented:
-                self.engine.state_write(self, target, v, augmented=False)
-            self.engine.set_attribute(owner.object, target.attr, v)
+            return
+        clears = self.unit is not None and _CLEARS.search(self.unit.name) is not None
+        if clears and dom.is_none(v) and self.engine.context.tracing:
+            self.engine.is_emptied(owner.object, target.attr)
+        if not augmented:
+            self.engine.state_write(self, target, v, augmented=False)
+        self.engine.set_attribute(owner.object, target.attr, v)
 
     def assign_item(self, target: ast.Subscript, v: dom.Value) -> None:
         """`obj[index] = value`."""

@@ -430,11 +430,8 @@ class Emitter(Located, Engine):
             return "cache"
         if isinstance(v, (dom.Data, dom.Array)):
             return "attribute"
-        return (
-            "state"
-            if isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
-            else ""
-        )
+        held = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
+        return "state" if held else ""
 
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.

@@ -10,7 +10,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import one_for_each_module
-from onnxlint.flow.values.joins import join
+from onnxlint.flow.values.joins import join, join_all
 from onnxlint.project.classes import FunctionUnit
 
 
@@ -64,7 +64,7 @@ class Expressions(Conditions):
         """A tuple or list display; `*items` of unknown length make the whole of unknown length."""
         kind = "list" if isinstance(node, ast.List) else "tuple"
         items: list[dom.Value] = []
-        loose: dom.Value | None = None
+        loose: list[dom.Value] = []
         for element in node.elts:
             if not isinstance(element, ast.Starred):
                 items.append(self.eval(element))
@@ -75,27 +75,14 @@ class Expressions(Conditions):
             elif isinstance(v, dom.Shape) and v.tensor.dims is not None:
                 items.extend(v.tensor.dims)
             else:
-                inner = (
-                    v.item
-                    if isinstance(v, dom.Seq)
-                    else dom.CONFIG
-                    if isinstance(v, (dom.Config, dom.Shape))
-                    else dom.UNKNOWN
-                )
-                loose = inner if loose is None else join(loose, inner)
-        if loose is not None:
-            for v in items:
-                loose = join(loose, v)
-            return dom.Seq(loose)
-        return dom.Tuple(tuple(items), kind)
+                settings = isinstance(v, (dom.Config, dom.Shape))
+                loose.append(v.item if isinstance(v, dom.Seq) else dom.CONFIG if settings else dom.UNKNOWN)
+        return dom.Seq(join_all([*loose, *items]) or dom.UNKNOWN) if loose else dom.Tuple(tuple(items), kind)
 
     def e_set(self, node: ast.Set) -> dom.Value:
         """A set display."""
         values = [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
-        joined = values[0]
-        for v in values[1:]:
-            joined = join(joined, v)
-        return dom.Seq(joined)
+        return dom.Seq(join_all(values) or dom.UNKNOWN)
 
     def e_dict(self, node: ast.Dict) -> dom.Value:
         """A dict display."""
@@ -207,10 +194,7 @@ class Expressions(Conditions):
         self.scope.names = held
         if exact and not isinstance(node, ast.SetComp):
             return dom.Tuple(tuple(results), "list")
-        joined = results[0] if results else dom.UNKNOWN
-        for v in results[1:]:
-            joined = join(joined, v)
-        return dom.Seq(joined, next((s for s in size if s is not None), None))
+        return dom.Seq(join_all(results) or dom.UNKNOWN, next((s for s in size if s is not None), None))
 
     def e_dict_comprehension(self, node: ast.DictComp) -> dom.Value:
         """A dict comprehension."""
@@ -221,10 +205,7 @@ class Expressions(Conditions):
         self.scope.names = held
         if exact and all(isinstance(k, dom.Const) for k, _ in pairs):
             return dom.Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)))
-        rest: dom.Value | None = None
-        for _, v in pairs:
-            rest = v if rest is None else join(rest, v)
-        return dom.Dict((), rest)
+        return dom.Dict((), join_all([v for _, v in pairs]))
 
     def _comprehend(
         self,

@@ -26,6 +26,7 @@ from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join_all
+from onnxlint.flow.values.node_places import argument, is_own
 from onnxlint.flow.values.size_forms import takes_item
 
 
@@ -394,9 +395,7 @@ def inplace_write(engine: Assigning, call: LibraryCall, target: dom.Value) -> No
     assert isinstance(target, dom.Tensor)
     if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         inner = call.node.func.value
-        while isinstance(inner, (ast.Subscript, ast.Attribute)) and not (
-            isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self"
-        ):
+        while isinstance(inner, (ast.Subscript, ast.Attribute)) and not is_own(inner):
             inner = inner.value
         if isinstance(inner, ast.Attribute):
             engine.state_write(engine.frames[-1], inner, target, augmented=True)
@@ -518,13 +517,9 @@ def _drops(call: LibraryCall) -> bool:
     node = call.node
     if not isinstance(node, ast.Call) or given is None:
         return False
-    written = next(
-        (k.value for k in node.keywords if k.arg == "dropout_p"), node.args[4] if len(node.args) > 4 else None
-    )
     if isinstance(rate := dom.or_default(given), dom.Const):
         return isinstance(rate.literal, float) and rate.literal > 0
-    own = isinstance(written, ast.Attribute) and isinstance(written.value, ast.Name) and written.value.id == "self"
-    return isinstance(given, dom.Config) and own
+    return isinstance(given, dom.Config) and is_own(argument(node, "dropout_p", 4))
 
 
 def _from_a_list(index: dom.Tensor) -> bool:

@@ -15,7 +15,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.values.joins import join, join_all
-from onnxlint.flow.values.node_places import last_name
+from onnxlint.flow.values.node_places import is_own, last_name
 from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import tells_forms, unfolds
 
@@ -94,7 +94,7 @@ class Conditions(Arithmetic):
         if own is None or not isinstance(node, ast.Compare):
             return None
         for table, first in ((node.left, True), (node.comparators[0], False)):
-            names = {n.attr for n in ast.walk(table) if isinstance(n, ast.Attribute) and last_name(n.value) == "self"}
+            names = {n.attr for n in ast.walk(table) if isinstance(n, ast.Attribute) and is_own(n)}
             if not names.isdisjoint(self.engine.reads.written_by_forward(own.cls)):
                 v = own.attrs.get(last_name(table)) or self.eval(table)
                 if isinstance(v, dom.Tensor) and v.source == "weight" and _asks_for_none(node):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from onnxlint.flow.state.protocols import Calling, Engine, InContext, Running
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.node_places import NOWHERE, last_name
+from onnxlint.flow.values.node_places import NOWHERE, is_own, last_name
 from onnxlint.project.classes import ClassInfo, ModuleInfo
 from onnxlint.project.outline import dotted
 
@@ -140,7 +140,7 @@ def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.AST]) -> N
         return
     for statement in statements:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if isinstance(node, ast.Attribute) and is_own(node):
                 _never_entered(frame.engine, frame.bound.object.attrs.get(node.attr))
 
 

@@ -58,6 +58,11 @@ def last_name(node: ast.AST | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def is_own(node: ast.AST | None) -> bool:
+    """True for `self.name`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
 def argument(call: ast.AST, name: str, position: int | None = None) -> ast.expr | None:
     """The expression of an argument of a call, by its name or at a position."""
     if not isinstance(call, ast.Call):
