@@ -428,3 +428,26 @@ return torch.cat(torch.split(heads, 1, dim=0), dim=-1)
 
 def test_a_stack_of_pieces_has_a_new_axis_before_the_batch() -> None:
     assert codes(STACKED) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ("return x * (step * step)", set()),
+        ("return x.view(x.shape[0] * step, -1)", set()),
+        ("return x.new_zeros(math.ceil(x.shape[0] / step) * step) * x.sum()", {("ONX202", 9)}),
+        ("return x * (step * int(x.sum()))", {("ONX401", 9)}),
+    ],
+)
+def test_a_number_that_is_read_from_a_constant_of_the_model_and(used: str, expected: set[tuple[str, int]]) -> None:
+    source = f"""
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.strides = torch.tensor([8.0, 16.0])
+
+        def forward(self, x: Tensor):
+            step = int(self.strides.max())
+            {used}
+    """
+    assert {(code, line) for code, line, _ in findings_of(source)} == expected

@@ -259,12 +259,9 @@ class Objects(Emitter):
                 obj.settled.add(name)
             if self.replaced:
                 self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))
-            if (
-                isinstance(v, (dom.Tuple, dom.Seq, dom.Dict))
-                and self.frames
-                and self.frames[-1].statement_node is not None
-            ):
-                self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
+            statement = self.frames[-1].statement_node if self.frames else None
+            if statement is not None and isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
+                self.attribute_places.setdefault((id(obj), name), self.place(statement))
             if name == "*":
                 old = obj.attrs.get("*")
                 obj.attrs["*"] = join(old, v) if old is not None else v

@@ -104,8 +104,11 @@ class Arithmetic(Running):
         for x, y in ((a, b), (b, a)):
             if isinstance(x, dom.Array):
                 return x
-            if isinstance(x, dom.Data):
-                return dom.Data(x.site, x.fixed and not isinstance(y, dom.Data), x.sized, x.trace)
+            if isinstance(x, dom.Data) and not (x.fixed and isinstance(y, (dom.Dim, dom.Data))):
+                return dom.Data(x.site, x.fixed, x.sized, x.trace)
+            if isinstance(x, dom.Data):  # a constant of the model, which says nothing of the size or the value
+                left, right = (dom.CONFIG, y) if x is a else (y, dom.CONFIG)
+                return self.arithmetic(operator, left, right, node)
         if ta is dom.Dim or tb is dom.Dim:
             return self._size_arithmetic(operator, a, b, node)
         return _sequence_arithmetic(operator, a, b)
