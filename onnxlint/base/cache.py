@@ -22,6 +22,7 @@ from onnxlint.base import files
 
 FOLDER = "ONNXLINT_CACHE_DIR"  # the environment variable that moves it
 LIMIT = 512 * 1024 * 1024  # bytes that the folder may take; the entries used last stay
+SHARE = LIMIT // 64
 ENTRY_LIMIT = 64 * 1024 * 1024
 _MAGIC = b"onnxlint-cache-1\n"
 _DIGEST = 16
@@ -59,7 +60,7 @@ class Store:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._base = folder / version().hex()[:16] if folder is not None else None
-        self._wrote = False
+        self._wrote = 0  # bytes
         self.problem = ""
 
     @property
@@ -89,13 +90,13 @@ class Store:
             if not self._wrote:
                 self._mark()
             self._write(path, _MAGIC + digest(kind, key, payload) + payload)
-            self._wrote = True
+            self._wrote += len(payload)
         except OSError as error:
             self.problem = f"{self._folder}: {error.strerror or error}"
 
     def close(self) -> None:
-        """Bring the folder back to its limit, if this run wrote to it."""
-        if self._wrote and self._folder is not None:
+        """Bring the folder back to its limit: as many times per `SHARE` that is written, for looking takes its time."""
+        if self._folder is not None and secrets.randbelow(SHARE) < self._wrote:
             prune(self._folder, LIMIT)
 
     def _mark(self) -> None:
