@@ -120,7 +120,7 @@ class FunctionUnit:
         outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition, shift)
         self._noted = f"text:{qualname}" if self._node is None else ""
         self.key: Hashable = id(self)
-        self.shift = shift if self._node is not None else outline.first - FIRST
+        self.shift = shift if self._node is not None else 0 if module.parsed else outline.first - FIRST
         if self._node is not None:  # the unit is made anew wherever the function around it runs
             self.key = module.path, outline.line, self._node.col_offset
         self.module, self.qualname, self.cls = module, qualname, cls
@@ -302,8 +302,11 @@ class ClassInfo:
 class ModuleInfo:
     """One file: its definitions and imports at module level. Function bodies are not walked here.
 
-    `source` is the file as read. Asking for `file` counts as reading all of it, `lines` too.
+    `source` is the file as read. Asking for `file` counts as reading all of it, `lines` too. Of one that is `parsed`,
+    as its tree was just made, functions have their nodes there; others are parsed one by one.
     """
+
+    parsed = False
 
     def __init__(self, project: _Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline]) -> None:
         self.project = project

@@ -13,7 +13,7 @@ from onnxlint.base.records import Diagnostic
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import ModuleOutline, full_name, outline_of
-from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
+from onnxlint.source.parse import KEPT, SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"
 WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
@@ -77,7 +77,10 @@ class Index:
             elif source.path in own:
                 self.faulty[source.path] = parsed
         self._encoded |= {path: outline for path, outline in outlines.items() if outline is not None}
-        return [self._project.add(self.sources[path]) for path in paths if path in self._encoded]
+        infos = [self._project.add(self.sources[path]) for path in paths if path in self._encoded]
+        for info in infos if len(missing) <= KEPT else ():
+            info.parsed = info.source in missing
+        return infos
 
     def files(self) -> dict[str, SourceFile]:
         """Every file of interest that parses, by the path that findings name."""

@@ -19,6 +19,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 
 MAX_BYTES = 5_000_000
+KEPT = 16  # trees of whole files
 MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the analysis as much again
 _TOKEN = re.compile(
     r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|[^\w\s]'
@@ -140,7 +141,7 @@ def _lines_of(source: SourceFile) -> tuple[str, ...]:
     return tuple(text.split("\n") if "\r" not in text else _NEWLINE.split(text))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=KEPT)
 def _tree_of(source: SourceFile) -> ast.Module:
     return tree_of(source.text, source.display)
 
@@ -165,6 +166,13 @@ def nodes_of(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
         return ast.walk(tree_of(f"{above}{text}\n"))
     except (SyntaxError, ValueError):  # such as `else: x = 1`
         return ast.walk(source.tree)
+
+
+@lru_cache(maxsize=KEPT)
+def functions_of(source: SourceFile) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions of a file, in its tree, by the line that names them."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {s.lineno: s for s in _each_statement(source.tree.body) if isinstance(s, kinds)}
 
 
 @lru_cache(maxsize=64)
