@@ -10,6 +10,11 @@ from onnxlint.base.records import Edit, Finding
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as Python, and the protocol of editors, count them: a form feed ends none."""
+    return _NEWLINE.split(text) if "\r" in text else text.split("\n")
+
+
 class Lines:
     """Where each line of a text begins: places (line and column from 1) to offsets, and back."""
 
@@ -18,7 +23,7 @@ class Lines:
         if "\r" in text:
             self._starts = [0, *(newline.end() for newline in _NEWLINE.finditer(text))]
         else:
-            self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+            self._starts = [0, *accumulate(map((1).__add__, map(len, text.split("\n")[:-1])))]
 
     def __len__(self) -> int:
         return len(self._starts)

@@ -15,6 +15,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 
 from onnxlint.base import files
+from onnxlint.base.edits import lines_of
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 
@@ -24,7 +25,6 @@ MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the an
 _TOKEN = re.compile(
     r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|[^\w\s]'
 )
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 # Python itself refuses a decimal one that it could not write. A literal first character is what makes the search fast.
 _LONG_NUMBER = re.compile(r"0(?<!\w0)[xXoObB]\w{3000}")
 _BEYOND = 1 << 64  # stands for all that are larger
@@ -137,8 +137,7 @@ def syntax_fault(source: SourceFile) -> Diagnostic | None:
 
 @lru_cache(maxsize=256)
 def _lines_of(source: SourceFile) -> tuple[str, ...]:
-    text = source.text
-    return tuple(text.split("\n") if "\r" not in text else _NEWLINE.split(text))
+    return tuple(lines_of(source.text))
 
 
 @lru_cache(maxsize=KEPT)
@@ -182,7 +181,7 @@ def _cached_lines(path: str) -> tuple[str, ...]:
     except OSError:
         return ()
     decoded = _decode(data, path)
-    return () if isinstance(decoded, Diagnostic) else tuple(_NEWLINE.split(decoded[0]))
+    return () if isinstance(decoded, Diagnostic) else tuple(lines_of(decoded[0]))
 
 
 def source_lines(path: str) -> list[str]:
@@ -193,7 +192,7 @@ def source_lines(path: str) -> list[str]:
 def given_lines(data: bytes) -> list[str]:
     """Return the lines of bytes that stand for a file; none where they cannot be decoded."""
     decoded = _decode(data, "")
-    return [] if isinstance(decoded, Diagnostic) else _NEWLINE.split(decoded[0])
+    return [] if isinstance(decoded, Diagnostic) else lines_of(decoded[0])
 
 
 def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:
@@ -204,7 +203,7 @@ def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:
             raise LookupError(f"`{encoding}` is no encoding of files")
         return data.decode(encoding).removeprefix("\ufeff"), encoding
     except UnicodeDecodeError as error:
-        line = len(_NEWLINE.findall(data[: error.start].decode("latin-1"))) + 1
+        line = len(lines_of(data[: error.start].decode("latin-1")))
         what = "UTF-8" if encoding.startswith("utf-8") else f"{encoding}, which its first lines name"
         return Diagnostic("error", f"the file is not {what}; save it as UTF-8, or name its encoding", display, line)
     except (SyntaxError, LookupError, UnicodeError) as error:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from onnxlint.base.edits import choose, newline_of
+from onnxlint.base.edits import choose, lines_of, newline_of
 from onnxlint.base.records import Edit, Finding, Safety
 from onnxlint.integrations.server.convert import Places, diagnostic
-from onnxlint.integrations.server.document_state import lines_of
 from onnxlint.integrations.server.editor_analysis import encoded
 from onnxlint.integrations.server.projects import Document, Project
 from onnxlint.source.annotate import AnnotateError, annotate

@@ -7,8 +7,8 @@ from pygls import uris
 from pygls.workspace import PositionCodec
 
 from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.edits import lines_of
 from onnxlint.base.records import Diagnostic, Edit, Finding, Severity, Span, VerdictKind
-from onnxlint.integrations.server.document_state import lines_of
 from onnxlint.report.common import words
 
 SOURCE = "onnxlint"

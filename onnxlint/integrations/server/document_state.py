@@ -1,17 +1,10 @@
 """What is known of a document between two analyses, and what of it still holds after a change."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from onnxlint.base.edits import lines_of
 from onnxlint.base.records import Finding, Step
-
-_NEWLINE = re.compile(r"\r\n|\r|\n")
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text as Python, and the protocol, count them: a form feed ends none."""
-    return _NEWLINE.split(text)
 
 
 @dataclass(frozen=True, slots=True)

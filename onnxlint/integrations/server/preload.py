@@ -5,9 +5,10 @@ import os
 
 from onnxlint.base.cache import version
 from onnxlint.flow.tables.operator_table import OpTable
-from onnxlint.flow.tables.torch_versions import shipped
+from onnxlint.flow.tables.torch_versions import choose, shipped
 from onnxlint.integrations.server import processes
 from onnxlint.integrations.server.editor_analysis import Job, answer_of
+from onnxlint.probes.guess.conventions import suggestion
 
 # Code on no disk whose analysis comes by all that is imported late, down to the writing of a fix.
 _SAMPLE = """
@@ -31,6 +32,8 @@ _FILE = os.path.join(os.sep, "onnxlint sample.py")
 for torch in shipped():
     OpTable.load(torch)
 version()
+choose(None, "", None)  # it looks through all that is installed
+suggestion("")  # its patterns are compiled when they are first looked for
 rehearsed = answer_of(Job(os.sep, (_FILE,), {_FILE: _SAMPLE}), cache=False, torch=shipped()[-1])
 gc.freeze()  # the collector of a child must not touch, and so copy, what it shares with us
 
