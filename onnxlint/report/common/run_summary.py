@@ -40,8 +40,8 @@ def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
     tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
     verdicts = ", ".join(f"{tally} {words.VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
     if concealed:
-        outside = 0 if show_all else sum(bool(f.outside) for f in report.findings)
-        where = f", {outside} without effect on any export" if outside else ""
+        outside = sum(bool(f.outside) for f in report.findings if words.hidden(f))
+        where = f", {outside} of them without effect on any export" if outside else ""
         verdicts += f" ({words.count(concealed, 'note')} hidden{where}, --show all)"
     if report.in_baseline:
         verdicts += f" ({report.in_baseline} in the baseline)"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import report_samples as samples
 
-from onnxlint.base.records import Report
+from onnxlint.base.records import Report, Severity
 from onnxlint.report.common import run_summary
 
 
@@ -18,6 +18,14 @@ def test_the_summary_counts_what_is_hidden() -> None:
     assert "(2 notes hidden, --show all)" in run_summary.summary(report, show_all=False)
     assert "hidden" not in run_summary.summary(report, show_all=True)
     assert "1 not reproduced" in run_summary.summary(report, show_all=True)
+
+
+def test_the_summary_counts_among_what_is_hidden_what_no_export_comes_to() -> None:
+    note = dataclasses.replace(samples.CONFIRMED, severity=Severity.NOTE, outside="a test")
+    shown = dataclasses.replace(samples.CONFIRMED, outside="a demo")
+    report = Report((shown, note, dataclasses.replace(note, outside="")))
+    hidden = "(2 notes hidden, 1 of them without effect on any export, --show all)"
+    assert hidden in run_summary.summary(report, show_all=False)
 
 
 def test_a_command_to_copy_names_the_file_whatever_is_in_its_name(
