@@ -288,6 +288,9 @@ class Reach:
             return "defined in a demo"
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
+        forward = c.find_method("forward")
+        if forward is not None and "return" not in forward.text:
+            return "its forward returns nothing"
         if not has_layers(c) and _SCRIPTS_ITSELF.search(c.text) and "onnx" not in c.text.lower():
             return _SCRIPTED
         if maker := self._made_for_another_format(c):

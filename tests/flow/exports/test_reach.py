@@ -224,6 +224,12 @@ def test_what_only_a_function_for_another_format_makes_is_outside() -> None:
     assert _outside({**files, "export.py": script}) == {"flat.py": "", "jit.py": why, "both.py": ""}
 
 
+@pytest.mark.parametrize(("last", "why"), [("y = -x", "its forward returns nothing"), ("return -x", "")])
+def test_a_class_whose_forward_ends_with(last: str, why: str) -> None:
+    tried = _net("Tried").replace("return x", "x = x + 1").replace("return -x", last)
+    assert _outside({"model.py": _net("Model"), "tried.py": tried}) == {"model.py": "", "tried.py": why}
+
+
 @pytest.mark.parametrize(
     ("own", "method", "outside"),
     [
