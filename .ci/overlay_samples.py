@@ -110,7 +110,7 @@ def shape_read(name: str) -> Sample:
     return sized(lambda x: call(x, x.shape[2:]), 1, 2, *[8] * rank(name), axis=0)
 
 
-def adaptive(name: str, cells: int, size: int, axis: int) -> Sample:
+def adaptive(name: str, cells: int | tuple[int | None, ...], size: int, axis: int) -> Sample:
     """Adaptive pooling of one axis to a number of cells."""
     call = function(name)
     return sized(lambda x: call(x, cells).sum(-1), 1, 2, *[size] * rank(name), axis=axis)
@@ -511,6 +511,7 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "split": pieces,
     "split: two pieces": lambda _: sized(lambda x: x.chunk(2, 1)[0] - x.chunk(2, 1)[1], 2, 8),
     "adaptive": lambda name: adaptive(name, 2, 8, -1),
+    "adaptive: as it is": lambda name: adaptive(name, (None, *[1] * (rank(name) - 1)), 8, 0),
     "adaptive: not a factor": lambda name: adaptive(name, 3, 8, 0),
     "scale": lambda name: sized(lambda x: function(name)(x, scale_factor=x.shape[-1] / 4), 1, 2, 8, axis=-1),
     "negative-division": lambda name: sized(

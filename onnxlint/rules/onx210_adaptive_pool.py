@@ -6,9 +6,12 @@ class AdaptivePool(Rule):
     """Object to pooling to a grid whose window no exporter can write down."""
 
     def on_pooled_size(self, node: Node, seen: PooledSize) -> Objections:
-        if seen.cells is not None:
+        advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
+        if seen.kept:
+            message = f"`{seen.op}` to None asks for a size, no constant for TorchScript where an axis is dynamic"
+            advice = "write the mean or maximum of the other axis: `x.mean(3, keepdim=True)`"
+        elif seen.cells is not None:
             message = f"`{seen.op}` divides {seen.size} by {seen.cells}, which leaves a rest: TorchScript refuses it"
         else:
             message = f"`{seen.op}` over a dynamic axis: its window is computed from the example's size: `{seen.text}`"
-        advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
         yield Objection(message, advice)

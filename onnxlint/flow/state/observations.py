@@ -338,10 +338,14 @@ class TypeTest(SizeUse, frozen=True):
 
 
 class PooledSize(SizeUse, frozen=True):
-    """An adaptive pooling of a dynamic axis, or of `size` elements to `cells` where that is no factor of it."""
+    """An adaptive pooling of a dynamic axis, or of `size` elements to `cells` where that is no factor of it.
+
+    `kept` is True where another axis stays as it is.
+    """
 
     size: int | None = None
     cells: int | None = None
+    kept: bool = False
 
 
 class DataSize(Operation, frozen=True):

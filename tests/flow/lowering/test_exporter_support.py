@@ -46,6 +46,12 @@ def test_what_dynamo_makes_a_tensor_of(body: str) -> None:
     assert codes(body) == []
 
 
+@pytest.mark.parametrize("call", ["F.adaptive_max_pool2d(x, {})", "nn.AdaptiveAvgPool2d({})(x)"])
+@pytest.mark.parametrize(("size", "expected"), [("(None, 1)", ["ONX210"]), ("(1, None)", ["ONX210"]), ("(1, 1)", [])])
+def test_an_adaptive_pooling_keeps_the_size_of_an_axis(call: str, size: str, expected: list[str]) -> None:
+    assert codes(f"return {call.format(size)}") == expected
+
+
 @pytest.mark.parametrize("call", ["F.max_pool2d(y, 3)", "self.pool(y)", "F.adaptive_avg_pool2d(y, 1)"])
 def test_pooling_without_a_batch(call: str) -> None:
     body = "b, _, h, w = x.shape\ny = x.reshape(b, {}h * 2, w * 2)\nreturn " + call
