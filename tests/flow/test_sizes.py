@@ -430,6 +430,11 @@ def test_a_stack_of_pieces_has_a_new_axis_before_the_batch() -> None:
     assert codes(STACKED) == []
 
 
+def test_a_stack_of_a_list_that_grew_in_a_loop_may_have_one_for_each_row() -> None:
+    grown = "rows = []\nfor row in x:\n    rows.append(row * 2)\nrows = torch.stack(rows, dim=0)\n"
+    assert "ONX219" in codes(f"{grown}return rows + torch.cat([x.sum(0)] * rows.shape[0], dim=0)")
+
+
 @pytest.mark.parametrize(
     ("used", "expected"),
     [

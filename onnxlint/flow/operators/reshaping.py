@@ -221,7 +221,11 @@ def _stack(call: Call) -> dom.Value:
     if isinstance(first, dom.Seq) and first.size is not None:
         count = shapes.from_value(first.size)
     if not tensors or tensors[0].dims is None or axis is None:
-        return like(call, None, count if axis == 0 else tensors[0].lead if tensors else None)
+        lead = tensors[0].lead if tensors else None
+        if axis == 0:  # a list that grew in a loop may have one for each row
+            pieces = tensors and tensors[0].view in call.engine.table.curated["split"]
+            lead = count if pieces or count != dom.CONFIG else None
+        return like(call, None, lead)
     at = axis % (len(tensors[0].dims) + 1)
     return like(call, (*tensors[0].dims[:at], count, *tensors[0].dims[at:]), None, tensors[0].kind)
 

@@ -338,10 +338,7 @@ class TypeTest(SizeUse, frozen=True):
 
 
 class PooledSize(SizeUse, frozen=True):
-    """An adaptive pooling of a dynamic axis, or of `size` elements to `cells` where that is no factor of it.
-
-    `kept` is True where another axis stays as it is.
-    """
+    """Adaptive pooling of a dynamic axis; of `size` elements to `cells`, no factor of it; or with an axis `kept`."""
 
     size: int | None = None
     cells: int | None = None
