@@ -8,8 +8,8 @@ class AdaptivePool(Rule):
     def on_pooled_size(self, node: Node, seen: PooledSize) -> Objections:
         advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
         if seen.kept:
-            message = f"`{seen.op}` to None asks for a size, no constant for TorchScript where an axis is dynamic"
-            advice = "write the mean or maximum of the other axis: `x.mean(3, keepdim=True)`"
+            message = f"TorchScript refuses `{seen.op}` with None in its sizes if any axis is dynamic, even the batch"
+            advice = "write the mean or maximum of the pooled axes alone: `x.mean(3, keepdim=True)`"
         elif seen.cells is not None:
             message = f"`{seen.op}` divides {seen.size} by {seen.cells}, which leaves a rest: TorchScript refuses it"
         else:
