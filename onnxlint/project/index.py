@@ -78,7 +78,7 @@ class Index:
                 self.faulty[source.path] = parsed
         self._encoded |= {path: outline for path, outline in outlines.items() if outline is not None}
         infos = [self._project.add(self.sources[path]) for path in paths if path in self._encoded]
-        for info in infos if len(missing) <= KEPT else ():
+        for info in infos if len(self._project.modules) <= KEPT else ():  # no more trees than are kept
             info.parsed = info.source in missing
         return infos
 
