@@ -57,6 +57,12 @@ GROWING = {
     "dims of a view": model("y = x.view(1, 2)", again="y = y.view(*y.shape, *y.shape)"),
     "dims of an outer product": model("y = x.view(1, 2)", again="y = torch.outer(y, y)"),
     "dims by an index": model("y = x.view(1, 2)", again="y = y[None, None, ..., None]", times=500),
+    "functions that export and call each other": model("pass")
+    + "".join(
+        f"def e{i}(*a):\n    torch.onnx.export(M(), torch.rand(1, 3), 'm.onnx')\n"
+        + "".join(f"    e{n}({i}, *a)\n" for n in range(9))
+        for i in range(9)
+    ),
     "a partial": model("f = functools.partial(g, x)", again="f = functools.partial(f, f, f, n=f)", before="g = max\n"),
     "a container of modules": model(
         "self.m(x)", built="self.m = nn.ReLU()\n" + "self.m = nn.Sequential(self.m, self.m)\n" * TIMES

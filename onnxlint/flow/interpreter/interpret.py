@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 # A function begins in no condition, and in no arm or loop of its own.
 _IN_NOTHING: dict[str, Any] = {"testing": False, "by_size": False, "looping": 0, "over_modules": False}
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
+ANEW = 16  # runs of a function that exports, for each of its callers by itself
 _DEEP = "nested too deeply to analyse"
 
 _Name: TypeAlias = "tuple[int, int | str]"  # a definition, by the identity of what it stands in
@@ -134,10 +135,9 @@ class Interpreter(Objects):
         self._class_values: dict[_Name, dom.Value] = {}
         self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []
-        self.exports: dict[
-            tuple[tuple[str, int], ...], bool
-        ] = {}  # by its callers: if the model is known that it exports
-        self.exporting: set[Hashable] = set()  # functions that came to an export call
+        # By its callers: if the model is known that it exports.
+        self.exports: dict[tuple[tuple[str, int], ...], bool] = {}
+        self.exporting: dict[Hashable, int] = {}  # functions that came to an export call, with their runs since
         self.guessing = False  # traced code called something of which nothing is known
         self.resolved: dict[Hashable, FunctionUnit] = {}  # what exported models ran, each from first to last
         self.fed: dict[Hashable, set[str]] = {}  # the parameters that their calls passed to each forward among these
@@ -181,7 +181,8 @@ class Interpreter(Objects):
         bound = [fn.bound] if fn.bound is not None else []
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
         key: CallKey | None = None
-        anew = not at.tracing and unit.key in self.exporting  # with its callers it exports other models
+        # With its callers it exports other models; where such functions call each other, that has an end.
+        anew = not at.tracing and self.exporting.get(unit.key, ANEW) < ANEW
         place = self._place(unit)
         if fn.scope is None and not anew:
             if self.summaries.recurs(unit.key, fn.bound):
@@ -199,6 +200,8 @@ class Interpreter(Objects):
                     for name, v in habit.effects:
                         self.set_attribute(fn.bound.object, name, v)
                 return habit.result
+        if anew:
+            self.exporting[unit.key] += 1
         self.budget.spend(1)
         scope = call_arguments.handed_over(self, unit, scope)
         changes, written = self.changes, len(self.writes)
@@ -652,7 +655,7 @@ class Interpreter(Objects):
 
     def exports_here(self, known: bool) -> None:
         """An export call runs, with a model that is known or not, called by what runs."""
-        self.exporting |= {f.unit.key for f in self.frames if f.unit is not None}
+        self.exporting = dict.fromkeys((f.unit.key for f in self.frames if f.unit is not None), 0) | self.exporting
         if not self.context.outside:
             chain = (
                 (f"{f.module.source.path}:{f.unit.qualname if f.unit else MODULE_LEVEL}", f.line) for f in self.frames
