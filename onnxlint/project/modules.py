@@ -1,6 +1,7 @@
 """The project index: which files are which modules, what each defines and imports, resolved across files on demand."""
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
@@ -34,6 +35,8 @@ class Project:
         self.definition = lru_cache(maxsize=TREES)(partial(_definition, self.texts))
         self.assignment = lru_cache(maxsize=TREES)(ModuleInfo.statement)
         self.late: set[Path] = set()  # files that were read because another one imports them
+        self._paths: set[str] = set()  # of all others
+        self._entries = lru_cache(maxsize=None)(_entries)
         self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[str, ...]]] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
@@ -48,6 +51,7 @@ class Project:
             name, root = self.name_of(path)
             self.modules[path] = ModuleInfo(self, source, name, partial(self._outline, source))
             if path not in self.late:  # what is found must not depend on what was looked for before
+                self._paths.add(str(path))
                 self._tops.add(name.partition(".")[0])
                 if root not in self._roots:
                     self._roots = sorted([*self._roots, root])  # the first that has a module has it for all
@@ -90,15 +94,18 @@ class Project:
         # Installed packages are libraries to a project, except the one that is being checked itself.
         roots = [r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops]
         for root in roots:
-            for candidate in (root / relative / "__init__.py", (root / relative).with_suffix(".py")):
-                if candidate in self.modules and candidate not in self.late:
-                    return self.modules[candidate], tuple(probed)
-                probed.append(str(candidate))
-                if candidate.is_file():
-                    file = self._read(candidate)
-                    if file is not None:
-                        self.late.add(file.path)
-                        return self.add(file), tuple(probed)
+            stem = str(root / relative)
+            for text in (f"{stem}{os.sep}__init__.py", f"{stem}.py"):
+                if text in self._paths:
+                    return self.modules[Path(text)], tuple(probed)
+                probed.append(text)
+                if self._entries(root).isdisjoint((top, f"{top}.py")):
+                    continue
+                candidate = Path(text)
+                file = self._read(candidate) if candidate.is_file() else None
+                if file is not None:
+                    self.late.add(file.path)
+                    return self.add(file), tuple(probed)
         return None, tuple(probed)
 
     def lookup_class(
@@ -150,6 +157,14 @@ def moved(node: Node, lines: int) -> Node:
     copy = deepcopy(node)
     ast.increment_lineno(copy, lines)
     return copy
+
+
+def _entries(folder: Path) -> frozenset[str]:
+    """The names in a folder; of one that cannot be listed none."""
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
 
 
 def _package(folder: Path) -> tuple[str, Path]:

@@ -20,7 +20,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 
 MAX_BYTES = 5_000_000
-KEPT = 16  # trees of whole files
+KEPT = 256  # trees of whole files
 MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the analysis as much again
 _TOKEN = re.compile(
     r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|[^\w\s]'
