@@ -12,6 +12,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from analysing import project_of
@@ -25,6 +26,7 @@ from onnxlint.flow import part_results
 from onnxlint.flow.entry_points import analyse
 from onnxlint.rules.engine.findings import run_rules
 from onnxlint.rules.engine.fixes import with_fixes
+from onnxlint.rules.engine.source_page import Page
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SECONDS = 10  # of processor time for one program: a thousand times what most take
@@ -265,7 +267,7 @@ def outcome(text: str) -> list[object]:
     findings, broken = run_rules(found.observations, load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
     assert broken == ()
     assert not any(problem.internal for problem in found.problems)
-    return [*with_fixes(findings, lambda _: text), *found.problems, *found.candidates]
+    return [*with_fixes(findings, cache(lambda path: Page(path, text))), *found.problems, *found.candidates]
 
 
 def is_python(text: str) -> bool:

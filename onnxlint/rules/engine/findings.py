@@ -30,8 +30,10 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Written(msgspec.Struct, frozen=True, array_like=True):
-    """The fixes of one file, in the order of its findings."""
+    """The fixes of one file, in the order of its findings; `parts` tell what each hangs on, empty for all of it."""
 
+    whole: bytes
+    parts: list[bytes]
     fixes: list[Fix | None]
     broken: tuple[Diagnostic, ...] = ()
 
@@ -65,7 +67,7 @@ def run_rules(
         seen = [(type(o).__name__, o) for o in by_path[path]]
         return digest(path, texts[path], asked, msgspec.msgpack.encode(seen))
 
-    def work(path: str) -> Said:
+    def work(path: str, _: Said | None) -> Said:
         from onnxlint.rules.engine.look_through import look_through
 
         return Said(*look_through(path, texts[path], by_path[path], codes, catalogue, exporters))
@@ -87,14 +89,18 @@ def by_file(
     paths: Iterable[str],
     struct: type[R],
     key: Callable[[str], bytes],
-    work: Callable[[str], R],
+    work: Callable[[str, R | None], R],
     fits: Callable[[str, R], bool],
     store: Store,
     processes: int,
 ) -> dict[str, R]:
-    """A result for each file: from the cache where one `fits`, else worked out; one without an error is kept."""
+    """A result for each file: from the cache where one `fits`, else worked out; one without an error is kept.
+
+    `work` gets the path and what the cache has that does not fit.
+    """
     keys: dict[str, bytes] = {}
     results: dict[str, R] = {}
+    earlier: dict[str, R] = {}
     for path in paths if store.usable else ():
         try:
             keys[path] = key(path)
@@ -102,8 +108,8 @@ def by_file(
             cached = msgspec.msgpack.decode(data, type=struct) if data is not None else None
         except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):  # the first for a path that is no text
             continue
-        if cached is not None and fits(path, cached):
-            results[path] = cached
+        if cached is not None:
+            (results if fits(path, cached) else earlier)[path] = cached
     left = [path for path in paths if path not in results]
     worth = len(left) >= WORTH_PROCESSES
 
@@ -113,7 +119,7 @@ def by_file(
         if path in keys and not result.broken:
             store.put(kind, keys[path], msgspec.msgpack.encode(result))
 
-    workers.run(lambda n: work(left[n]), range(len(left)), processes if worth else 1, take)
+    workers.run(lambda n: work(left[n], earlier.get(left[n])), range(len(left)), processes if worth else 1, take)
     return results
 
 

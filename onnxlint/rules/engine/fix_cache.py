@@ -1,14 +1,15 @@
-"""Fixes from the cache: one is written anew where the text of its file or the finding itself is new."""
+"""Fixes from the cache: one is written anew where the definition that it stands in, or the finding itself, is new."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from onnxlint.base.cache import Store, digest
-from onnxlint.base.catalogue import Contract
+from onnxlint.base.catalogue import Contract, is_of_package
 from onnxlint.base.records import Diagnostic, Finding, Safety
 from onnxlint.rules.engine.findings import Written, by_file
 
@@ -35,23 +36,45 @@ def with_kept_fixes(
             by_path.setdefault(finding.span.path, []).append(number)
     texts = {path: text for path in by_path if (text := text_of(path)) is not None}
 
-    def key(path: str) -> bytes:
-        mine = [findings[n] for n in by_path[path]]
-        return digest(path, texts[path], msgspec.msgpack.encode(mine), *(catalogue[f.code].version for f in mine))
+    mine = {path: [findings[n] for n in by_path[path]] for path in texts}
+    wholes = {
+        path: digest(text, msgspec.msgpack.encode(mine[path]), *(catalogue[f.code].version for f in mine[path]))
+        for path, text in texts.items()
+    }
 
-    def work(path: str) -> Written:
-        from onnxlint.rules.engine.fixes import with_fixes  # libcst takes its time: a run with all cached need not wait
+    def work(path: str, earlier: Written | None) -> Written:
+        # libcst takes its time: a run with all cached need not wait.
+        from onnxlint.rules.engine.fixes import with_fixes
+        from onnxlint.rules.engine.source_page import Page
 
+        page = Page(path, texts[path])
+        known = {part: fix for part, fix in zip(earlier.parts, earlier.fixes, strict=True) if part} if earlier else {}
+        parts = [
+            digest(*page.excerpt(f.span.line), msgspec.msgpack.encode(f), catalogue[f.code].version) for f in mine[path]
+        ]
         broken: list[Diagnostic] = []
-        fixed = with_fixes([findings[n] for n in by_path[path]], texts.get, None if failures is None else broken)
-        return Written([f.fix for f in fixed], tuple(broken))
+        left = [f for f, part in zip(mine[path], parts, strict=True) if part not in known]
+        new = iter(with_fixes(left, lambda _: page, None if failures is None else broken))
+        fixes = [known[part] if part in known else next(new).fix for part in parts]
+        for n, (finding, part) in enumerate(zip(mine[path], parts, strict=True)):
+            if part not in known and (is_of_package(finding.code) or not page.stands_alone(finding.span.line)):
+                parts[n] = b""
+        return Written(wholes[path], parts, fixes, tuple(broken))
 
     def fits(path: str, written: Written) -> bool:
-        edits = (edit for fix in written.fixes if fix is not None for edit in fix.edits)
-        return len(written.fixes) == len(by_path[path]) and all(edit.path == path for edit in edits)
+        return written.whole == wholes[path]
 
     fixed = list(findings)
-    results = by_file(KIND, texts, Written, key, work, fits, store, processes if failures is not None else 1)
+    results = by_file(
+        KIND,
+        texts,
+        Written,
+        lambda path: digest(os.path.abspath(path)),
+        work,
+        fits,
+        store,
+        processes if failures is not None else 1,
+    )
     for path, written in results.items():
         for n, fix in zip(by_path[path], written.fixes, strict=True):
             fixed[n] = replace(findings[n], fix=fix)

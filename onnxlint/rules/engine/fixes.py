@@ -23,14 +23,13 @@ log = logging.getLogger(__name__)
 
 
 def with_fixes(
-    findings: Iterable[Finding], text_of: Callable[[str], str | None], failures: list[Diagnostic] | None = None
+    findings: Iterable[Finding], page_of: Callable[[str], Page | None], failures: list[Diagnostic] | None = None
 ) -> tuple[Finding, ...]:
     """The findings, each with the fix that its rule writes, if it writes one.
 
-    `text_of(path)` is the text that was checked, without a BOM; None where it cannot be had. An error of a rule is
+    `page_of(path)` has the text that was checked, without a BOM; None where it cannot be had. An error of a rule is
     added to `failures` and costs that fix only; without `failures` it is raised.
     """
-    pages: dict[str, Page | None] = {}
     findings = list(findings)
     rules, broken = rules_of({finding.code for finding in findings})
     if failures is not None:
@@ -42,10 +41,7 @@ def with_fixes(
         rule = rules.get(finding.code)
         if rule is not None and rule.safety is Safety.MANUAL:
             rule = None
-        if rule is not None and path not in pages:
-            text = text_of(path)
-            pages[path] = Page(path, text) if text is not None else None
-        page = pages.get(path)
+        page = page_of(path)
         fix = None
         if rule is not None and page is not None:
             try:

@@ -16,6 +16,7 @@ from onnxlint.rules.engine.cst_tree import BeyondStatement, Tree
 
 _HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
 _TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_ANY_IMPORT = re.compile(r"^[ \t]*(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
 _IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
 _INDENT = re.compile(r"[ \t]+(?!(?:def|class|async|case)\b|[@\s])")  # of what is no scope of its own
 
@@ -33,17 +34,26 @@ class Page:
         self.lines = Lines(text)
         self.parsed = 0  # characters that were parsed to see whether fixes fit
         self.sound: set[Edit] = set()  # edits that the file is known to parse after
-        self._regions: dict[int, Region] = {}  # by the head they begin with
+        self._regions: dict[tuple[int, int], Region] = {}  # by their bounds
         self._statements: dict[int, tuple[Tree | None, int]] = {}  # by their first line
 
     def region(self, line: int) -> Region:
         """The class or function at top level that holds a line. Raises SyntaxError, ValueError or RecursionError."""
-        head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
-        known = self._regions.get(head)
-        if known is None or not known.first <= line <= known.last:
-            known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
-            self._regions[head] = known
-        return known
+        bounds = self._bounds(line)
+        if bounds not in self._regions:
+            self._regions[bounds] = self._cut(*bounds) or self._whole
+        return self._regions[bounds]
+
+    def excerpt(self, line: int) -> tuple[str, ...]:
+        """What a fix in a line hangs on if it `stands_alone`: how the file begins, its imports, the definition."""
+        first, last = self._bounds(line)
+        return *self._beginning, str(first), self.rows(first, last)
+
+    def stands_alone(self, line: int) -> bool:
+        """Whether nothing more than the `excerpt` of a line was looked at for it."""
+        bounds = self._bounds(line)
+        region = self._regions.get(bounds)
+        return region is None or (region.first, region.last) == bounds
 
     def statement(self, first: int, last: int) -> Tree:
         """The statement that begins in a line and goes as far as another. Raises BeyondStatement where none is seen."""
@@ -76,16 +86,26 @@ class Page:
     def _heads(self) -> list[int]:
         return [found.start() for found in _HEAD.finditer(self.text)]
 
-    def _cut(self, line: int, head: int) -> Region | None:
-        """The lines from the last `class` or `def` at the margin to the next thing there, if they parse alone."""
-        first = self.lines.place(head)[0]
-        found = _TOP.search(self.text, self.lines.start(first + 1))
-        end = found.start() if found else len(self.text)
-        last = self.lines.place(end - 1)[0]
-        if not first <= line <= last:
-            return None
+    @cached_property
+    def _beginning(self) -> tuple[str, ...]:
+        """The text above all classes and functions, and every import."""
+        return self.text[: self._heads[0] if self._heads else None], *_ANY_IMPORT.findall(self.text)
+
+    def _bounds(self, line: int) -> tuple[int, int]:
+        """The lines from the last `class` or `def` at the margin to the next thing there; all if a line is in none."""
+        head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
+        if head:
+            first = self.lines.place(self._heads[head - 1])[0]
+            found = _TOP.search(self.text, self.lines.start(first + 1))
+            last = self.lines.place(found.start() - 1 if found else len(self.text) - 1)[0]
+            if line <= last:
+                return first, last
+        return 1, len(self.lines)
+
+    def _cut(self, first: int, last: int) -> Region | None:
+        """Some lines, if they parse alone."""
         try:
-            tree = parsed("\n" * (first - 1) + self.text[head:end])  # so that its lines are those of the file
+            tree = parsed("\n" * (first - 1) + self.rows(first, last))  # so that its lines are those of the file
         except SyntaxError:
             return None  # the margin lies within a string, say
         return Region(first, last, tree, self)
