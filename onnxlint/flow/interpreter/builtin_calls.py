@@ -16,9 +16,7 @@ from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
-Args = Sequence[dom.Value]
-Kwargs = dict[str, dom.Value]
-Builtin = Callable[["Engine", list[dom.Value], Kwargs, ast.AST], dom.Value]
+Builtin = Callable[["Engine", dom.Args, dom.Kwargs, ast.AST], dom.Value]
 
 
 # What exporters make of the question whether they are at work.
@@ -41,7 +39,7 @@ TRUTHS: dict[str, frozenset[str]] = {
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
 
 
-def frozen(engine: InContext, args: Args, node: ast.AST, how: str) -> dom.Value:
+def frozen(engine: InContext, args: Sequence[dom.Value], node: ast.AST, how: str) -> dom.Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
         if isinstance(v, dom.Tensor):
@@ -68,7 +66,7 @@ def frozen(engine: InContext, args: Args, node: ast.AST, how: str) -> dom.Value:
 _KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
 
 
-def _least(how: str, args: Args) -> int:
+def _least(how: str, args: Sequence[dom.Value]) -> int:
     """What a number made from sizes is at least: rounding a share down may leave nothing."""
     least = max(v.least for v in args if isinstance(v, dom.Dim))
     if how == "math.ceil()":
@@ -81,7 +79,7 @@ def _least(how: str, args: Args) -> int:
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         del kwargs
         first = args[0] if args else dom.Const(0)
         if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
@@ -97,7 +95,7 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     return build
 
 
-def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _bool(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     first = args[0] if args else dom.Const(False)
     if isinstance(first, dom.Const):
@@ -107,7 +105,7 @@ def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AS
     return frozen(engine, args, node, "bool()")
 
 
-def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _len(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
@@ -133,7 +131,7 @@ def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) 
     return dom.CONFIG
 
 
-def _range(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     numbers = [dom.as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
@@ -153,14 +151,14 @@ def _range(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return dom.Seq(dom.CONFIG)
 
 
-def _keys(engine: Calling, values: Args, kwargs: Kwargs, node: ast.AST) -> list[dom.Value]:
+def _keys(engine: Calling, values: Sequence[dom.Value], kwargs: dom.Kwargs, node: ast.AST) -> list[dom.Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (dom.Tuple, dom.Seq)):
             values = list(args[0].items) if isinstance(args[0], dom.Tuple) else [args[0].item]
@@ -192,7 +190,7 @@ def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
     return found
 
 
-def _sum(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tuple) and v.items:
@@ -208,7 +206,7 @@ def _sum(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.CONFIG
 
 
-def _sorted(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`sorted(values)`: compares them, or what `key` gives of them."""
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, (dom.Tuple, dom.Seq, dom.Tensor)):
@@ -220,7 +218,7 @@ def _sorted(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Seq(element(result), None, result.trace) if isinstance(result, dom.Tuple) and result.items else result
 
 
-def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
     del kwargs
     if len(args) != 2:
@@ -231,7 +229,7 @@ def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
-def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
     if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
@@ -240,7 +238,7 @@ def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 
 def _sequence(kind: str) -> Builtin:
-    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         del kwargs
         if not args:
             return dom.Tuple((), kind)
@@ -264,7 +262,7 @@ def _sequence(kind: str) -> Builtin:
     return build
 
 
-def make_dict(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def make_dict(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
     del engine, node
     result = dom.Dict(tuple(kwargs.items()))
@@ -287,7 +285,7 @@ def make_dict(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: as
     return result
 
 
-def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _enumerate(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
@@ -299,7 +297,7 @@ def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: a
     return dom.Seq(dom.Tuple((dom.CONFIG, items[0] if items else dom.UNKNOWN)), size)
 
 
-def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> None:
+def _side_by_side(engine: Observing, args: dom.Args, node: ast.AST) -> None:
     """Report a loop over tensors, but where a list, whose length is no size, is beside them: the shortest ends it."""
     listed = (dom.Tuple, dom.Layer, dom.Instance)
     if not any(isinstance(v, listed) or (isinstance(v, dom.Seq) and isinstance(v.item, dom.Dict)) for v in args):
@@ -307,7 +305,7 @@ def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> No
             engine.report_loop(node, v)
 
 
-def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _zip(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
     _side_by_side(engine, args, node)
@@ -322,7 +320,7 @@ def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Seq(dom.Tuple(tuple(join_all(c) or dom.UNKNOWN for c in columns)), size)
 
 
-def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _map(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if len(args) < 2:
         return dom.UNKNOWN
@@ -334,7 +332,7 @@ def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Seq(item, next((v.size for v in args[1:] if isinstance(v, dom.Seq)), None))
 
 
-def _anyall(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _anyall(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
@@ -354,7 +352,7 @@ def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
     return dom.Config(default=default) if isinstance(default, dom.Const) else otherwise
 
 
-def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _getattr(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
@@ -368,7 +366,7 @@ def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return dom.UNKNOWN
 
 
-def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
     del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
@@ -379,7 +377,7 @@ def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast
     return dom.CONFIG
 
 
-def _setattr(engine: Assigning, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _setattr(engine: Assigning, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs, node
     if (
         len(args) == 3
@@ -393,7 +391,7 @@ def _setattr(engine: Assigning, args: list[dom.Value], kwargs: Kwargs, node: ast
     return dom.NONE
 
 
-def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _super(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs, node
     frame = engine.frames[-1]
     if args and isinstance(args[0], dom.ClassRef):
@@ -403,7 +401,7 @@ def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return dom.UNKNOWN
 
 
-def _first(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if not args:
         return dom.UNKNOWN
@@ -411,13 +409,13 @@ def _first(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return items[0] if items else dom.UNKNOWN
 
 
-def _same(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _same(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
 
 
-def _config(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _config(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del engine, args, kwargs, node
     return dom.CONFIG
 
@@ -436,7 +434,7 @@ _ELSEWHERE = {"list", "tuple", "dict", "set", "str", "int", "float", "bool", "Ma
 _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Size"}
 
 
-def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
     del kwargs
     if len(args) != 2:
@@ -463,19 +461,19 @@ def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast
     return dom.Const(bool(names & own)) if sure else dom.CONFIG
 
 
-def _str(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _str(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     v = args[0] if args else dom.CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
 
 
-def _slice(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _slice(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
 
 
-def _object(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _object(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     del engine, args, kwargs, node
     return dom.UNKNOWN
 

@@ -58,9 +58,7 @@ class Objects(Emitter):
 
     # ------------------------------------------------------------------------------------------------ build
 
-    def instantiate(
-        self, info: ClassInfo, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST | None
-    ) -> dom.Value:
+    def instantiate(self, info: ClassInfo, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST | None) -> dom.Value:
         """`Class(...)`; the same arguments give the same abstract object."""
         key = _call_key(info, args, kwargs)
         obj = self.instances.get(key)
@@ -87,7 +85,7 @@ class Objects(Emitter):
     around: dict[ClassInfo, dom.Scope]  # of classes that stand in a function, the variables of that
     built: dict[ClassInfo, list[dom.Object]]  # the modules that the project's own code builds
 
-    def initialise(self, obj: dom.Object, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> None:
+    def initialise(self, obj: dom.Object, args: dom.Args, kwargs: dom.Kwargs) -> None:
         """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
         unit = obj.cls.find_method("__init__")
         self.building.add(id(obj.cls))
@@ -437,7 +435,7 @@ class Objects(Emitter):
         return changed
 
     def module_method(
-        self, owner: dom.Instance, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+        self, owner: dom.Instance, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
     ) -> dom.Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object
@@ -469,7 +467,7 @@ class Objects(Emitter):
             return owner
         return dom.Config()
 
-    def _register(self, obj: dom.Object, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
+    def _register(self, obj: dom.Object, name: str, args: dom.Args, kwargs: dom.Kwargs) -> dom.Value:
         """`self.register_buffer(name, tensor)` and its like."""
         if not args or not isinstance(args[0], dom.Const):
             self.changes += 1

@@ -12,7 +12,7 @@ from onnxlint.base.records import Outcome
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
 from onnxlint.flow.interpreter import control_flow
-from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, frozen, make_dict, unless_told
+from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, frozen, make_dict, unless_told
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators import einops
 from onnxlint.flow.operators.register import HANDLERS
@@ -57,7 +57,7 @@ _KEEPS_SIZES = frozenset(
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
 
-def library(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """A call of something that is not of the project."""
     if name == DECORATED:
         here = engine.frames[-1].symbol
@@ -214,7 +214,7 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 
-def torch_call(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def torch_call(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """A call of a function or class of torch."""
     op = name.rpartition(".")[2]
     function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
@@ -306,7 +306,7 @@ _NO_TENSORS = tuple(
 
 
 def operator(
-    engine: Engine, op: str, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST, method: bool
+    engine: Engine, op: str, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST, method: bool
 ) -> dom.Value:
     """A call of an operator, as a function or as a method of a tensor."""
     if op == "where" and len(args) == 1 and not kwargs:
