@@ -80,7 +80,6 @@ def _least(how: str, args: Sequence[dom.Value]) -> int:
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-        del kwargs
         first = args[0] if args else dom.Const(0)
         if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
             try:
@@ -96,7 +95,6 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
 
 
 def _bool(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     first = args[0] if args else dom.Const(False)
     if isinstance(first, dom.Const):
         return dom.Const(bool(first.literal))
@@ -106,7 +104,6 @@ def _bool(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) 
 
 
 def _len(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         frame = engine.frames[-1]
@@ -132,7 +129,6 @@ def _len(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> 
 
 
 def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     numbers = [dom.as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
     if 0 < len(given) == len(numbers) <= 3:
@@ -191,7 +187,6 @@ def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
 
 
 def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tuple) and v.items:
         result = v.items[0]
@@ -220,7 +215,6 @@ def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
 
 def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
-    del kwargs
     if len(args) != 2:
         return dom.UNKNOWN
     if engine.context.tracing:
@@ -230,7 +224,6 @@ def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
 
 
 def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
     if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
         return replace(args[0], kind=kind, view=None, given="", distinct=False)
@@ -239,7 +232,6 @@ def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
 
 def _sequence(kind: str) -> Builtin:
     def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-        del kwargs
         if not args:
             return dom.Tuple((), kind)
         v = args[0]
@@ -264,7 +256,6 @@ def _sequence(kind: str) -> Builtin:
 
 def make_dict(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
-    del engine, node
     result = dom.Dict(tuple(kwargs.items()))
     if args and isinstance(args[0], dom.Dict):
         return dom.Dict((*args[0].items, *result.items), args[0].rest)
@@ -286,7 +277,6 @@ def make_dict(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.A
 
 
 def _enumerate(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         engine.report_loop(node, v)
@@ -306,7 +296,6 @@ def _side_by_side(engine: Observing, args: dom.Args, node: ast.AST) -> None:
 
 
 def _zip(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     columns = [items_of(engine, v, node) for v in args]
     _side_by_side(engine, args, node)
     if (
@@ -321,7 +310,6 @@ def _zip(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
 
 
 def _map(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     if len(args) < 2:
         return dom.UNKNOWN
     columns = [items_of(engine, v, node) for v in args[1:]]
@@ -333,7 +321,6 @@ def _map(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
 
 
 def _anyall(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         return frozen(engine, [v], node, "any()")
@@ -353,7 +340,6 @@ def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
 
 
 def _getattr(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
         if len(args) > 2 and isinstance(found, (dom.Unknown, dom.Config)):
@@ -368,7 +354,6 @@ def _getattr(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
 
 def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
-    del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
     if isinstance(owner, dom.External) and isinstance(name, dom.Const):
         full = f"{owner.name}.{name.literal}"
@@ -378,7 +363,6 @@ def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
 
 
 def _setattr(engine: Assigning, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs, node
     if (
         len(args) == 3
         and isinstance(args[0], dom.Instance)
@@ -392,7 +376,6 @@ def _setattr(engine: Assigning, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
 
 
 def _super(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs, node
     frame = engine.frames[-1]
     if args and isinstance(args[0], dom.ClassRef):
         return dom.Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or dom.UNKNOWN))
@@ -402,7 +385,6 @@ def _super(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
 
 
 def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     if not args:
         return dom.UNKNOWN
     items = items_of(engine, args[0], node)
@@ -410,14 +392,8 @@ def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
 
 
 def _same(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
-
-
-def _config(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del engine, args, kwargs, node
-    return dom.CONFIG
 
 
 # What a value is an instance of, and what it may be tested for that it is not.
@@ -436,7 +412,6 @@ _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Siz
 
 def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
-    del kwargs
     if len(args) != 2:
         return dom.CONFIG
     v = args[0]
@@ -462,20 +437,13 @@ def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
 
 
 def _str(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
 
 
 def _slice(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
-
-
-def _object(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    del engine, args, kwargs, node
-    return dom.UNKNOWN
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -507,8 +475,6 @@ BUILTINS: dict[str, Builtin] = {
     "any": _anyall,
     "all": _anyall,
     "isinstance": _isinstance,
-    "issubclass": _config,
-    "callable": _config,
     "hasattr": _hasattr,
     "getattr": _getattr,
     "setattr": _setattr,
@@ -516,14 +482,8 @@ BUILTINS: dict[str, Builtin] = {
     "next": _first,
     "print": lambda e, a, k, n: dom.NONE,
     "str": _str,
-    "repr": _config,
-    "id": _config,
-    "type": _config,
-    "hash": _config,
     "slice": _slice,
     "pow": _abs,
-    "object": _object,
-    "vars": _object,
-    "open": _object,
-    "format": _config,
+    **dict.fromkeys(("issubclass", "callable", "repr", "id", "type", "hash", "format"), lambda *_: dom.CONFIG),
+    **dict.fromkeys(("object", "vars", "open"), lambda *_: dom.UNKNOWN),
 }
