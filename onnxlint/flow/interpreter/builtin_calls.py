@@ -133,9 +133,8 @@ def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
     given = [n for n in numbers if n is not None]
     if 0 < len(given) == len(numbers) <= 3:
         values = range(*given) if given[2:] != [0] else range(0)
-        return (
-            dom.Tuple(tuple(dom.Const(i) for i in values)) if not values[4:] else dom.Seq(dom.CONFIG)
-        )  # `len` has a limit
+        many = bool(values[4:])  # `len` has a limit
+        return dom.Seq(dom.CONFIG) if many else dom.Tuple(tuple(dom.Const(i) for i in values))
     for v in args:
         if isinstance(v, dom.Tensor) and v.source == "input":
             return dom.Seq(dom.CONFIG, dom.Data(engine.site(node, "range()"), False, False, v.trace))
@@ -257,22 +256,17 @@ def _sequence(kind: str) -> Builtin:
 def make_dict(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
     result = dom.Dict(tuple(kwargs.items()))
-    if args and isinstance(args[0], dom.Dict):
-        return dom.Dict((*args[0].items, *result.items), args[0].rest)
-    if (
-        args
-        and isinstance(args[0], dom.Tuple)
-        and all(isinstance(p, dom.Tuple) and len(p.items) == 2 for p in args[0].items)
-    ):
-        pairs = [p.items for p in args[0].items if isinstance(p, dom.Tuple)]
+    first = args[0] if args else None
+    if isinstance(first, dom.Dict):
+        return dom.Dict((*first.items, *result.items), first.rest)
+    if isinstance(first, dom.Tuple) and all(isinstance(p, dom.Tuple) and len(p.items) == 2 for p in first.items):
+        pairs = [p.items for p in first.items if isinstance(p, dom.Tuple)]
         if all(isinstance(k, dom.Const) for k, _ in pairs):
             return dom.Dict((*((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)), *result.items))
         return dom.Dict(result.items, join_all([v for _, v in pairs]))
-    if args and isinstance(args[0], dom.Seq):
-        item = args[0].item
-        return dom.Dict(
-            result.items, item.items[1] if isinstance(item, dom.Tuple) and len(item.items) == 2 else dom.UNKNOWN
-        )
+    if isinstance(first, dom.Seq):
+        pair = first.item.items if isinstance(first.item, dom.Tuple) else ()
+        return dom.Dict(result.items, pair[1] if len(pair) == 2 else dom.UNKNOWN)
     return result
 
 
@@ -363,15 +357,9 @@ def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
 
 
 def _setattr(engine: Assigning, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    if (
-        len(args) == 3
-        and isinstance(args[0], dom.Instance)
-        and isinstance(args[1], dom.Const)
-        and isinstance(args[1].literal, str)
-    ):
-        engine.set_attribute(args[0].object, args[1].literal, args[2])
-    elif len(args) == 3 and isinstance(args[0], dom.Instance):
-        engine.set_attribute(args[0].object, "*", args[2])
+    if len(args) == 3 and isinstance(args[0], dom.Instance):
+        name = args[1].literal if isinstance(args[1], dom.Const) else None
+        engine.set_attribute(args[0].object, name if isinstance(name, str) else "*", args[2])
     return dom.NONE
 
 

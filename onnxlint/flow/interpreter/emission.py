@@ -231,11 +231,8 @@ class Emitter(Located, Engine):
 
     def check_literal_sizes(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
         """`view`/`reshape` with a literal where the batch of the example stood."""
-        if (
-            t.source != "input"
-            or not self.context.tracing
-            or any(not isinstance(s, (dom.Const, dom.Dim)) for s in sizes)
-        ):
+        settled = all(isinstance(s, (dom.Const, dom.Dim)) for s in sizes)
+        if t.source != "input" or not self.context.tracing or not settled:
             return
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, dom.Dim) for a in s.axes)
         left = self._sure_axes(t, named)

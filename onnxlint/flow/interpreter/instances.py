@@ -36,6 +36,7 @@ _MODULE_METHODS = frozenset(
         "buffers zero_grad compile bfloat16 post_init init_weights to_onnx"
     ).split()
 )
+_CODE = (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial)
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
 
 
@@ -200,11 +201,7 @@ class Objects(Emitter):
             changed = self.constructor_calls.change(cls, position, parameter.arg, usual)
             return dom.CONFIG if changed else dom.Config(default=usual)
         v = self.evaluate_default(unit, default)
-        return (
-            v
-            if isinstance(v, (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial))
-            else dom.CONFIG
-        )
+        return v if isinstance(v, _CODE) else dom.CONFIG
 
     def report_hidden_modules(self, obj: dom.Object) -> None:
         """Modules in a plain list or dict attribute that no container registers."""
@@ -373,12 +370,8 @@ class Objects(Emitter):
     def super_method(self, owner: dom.Super, name: str) -> dom.Value | None:
         """`super().name`: a method of the project further up, else None."""
         bound_class = owner.bound.object.cls if isinstance(owner.bound, dom.Instance) else owner.info
-        order = bound_class.mro()
-        unit = (
-            bound_class.find_method(name, owner.info)
-            if owner.info in order
-            else owner.info.find_method(name, owner.info)
-        )
+        cls = bound_class if owner.info in bound_class.mro() else owner.info
+        unit = cls.find_method(name, owner.info)
         return dom.Function(unit, owner.bound) if unit is not None else None
 
     def built_last(self, info: ClassInfo) -> dom.Instance | None:
@@ -426,12 +419,9 @@ class Objects(Emitter):
     def in_mode(self, owner: dom.Instance, mode: str, node: ast.AST) -> dom.Instance:
         """The module in a mode, also under the name that it was called by."""
         changed = replace(owner, mode=mode)
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-        ):
-            self.frames[-1].rebind(node.func.value, changed)
+        match node:
+            case ast.Call(ast.Attribute(ast.Name() as name)):
+                self.frames[-1].rebind(name, changed)
         return changed
 
     def module_method(

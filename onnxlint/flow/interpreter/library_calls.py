@@ -236,12 +236,9 @@ def _module(call: LibraryCall) -> dom.Value:
     """An instance of a class of torch.nn."""
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
-        data = call.args[0] if call.args else dom.UNKNOWN
-        return (
-            replace(data, source="weight", made_at=None)
-            if isinstance(data, dom.Tensor)
-            else dom.Tensor(source="weight")
-        )
+        given = call.args[0] if call.args else None
+        data = given if isinstance(given, dom.Tensor) else dom.Tensor()
+        return replace(data, source="weight", made_at=None)
     if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
         engine.emit(observations.DropoutCall, call.node, op=name)
@@ -419,11 +416,8 @@ def _inspect(engine: Engine, call: LibraryCall, entry: Op | None) -> None:
         inspect(call)
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
-    if (
-        not sizes_as_numbers.operator(engine, call)
-        and not exporter_support.operator(engine, call, entry)
-        and entry is not None
-    ):
+    told = sizes_as_numbers.operator(engine, call) or exporter_support.operator(engine, call, entry)
+    if not told and entry is not None:
         _lowered(call, entry)
 
 
@@ -484,11 +478,8 @@ def _lowered(call: LibraryCall, entry: Op) -> None:
     refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
     detail = ""
     for condition in entry.unless:
-        if (
-            condition.exporter in engine.context.exporters
-            and condition.outcome == "refused"
-            and _holds(call, condition.when)
-        ):
+        refuses = condition.exporter in engine.context.exporters and condition.outcome == "refused"
+        if refuses and _holds(call, condition.when):
             refused.append(condition.exporter)
             detail = condition.when
     # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.

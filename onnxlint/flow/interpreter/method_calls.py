@@ -254,11 +254,8 @@ def _dict_method(owner: dom.Dict, name: str, args: dom.Args) -> dom.Value:
             return dom.Tuple(tuple(dom.Tuple((dom.Const(k), v)) for k, v in owner.items))
         return dom.Seq(dom.Tuple((dom.CONFIG, join_all(dom.held(owner)) or dom.UNKNOWN)))
     if name == "values":
-        return (
-            dom.Tuple(tuple(dom.held(owner)))
-            if owner.rest is None
-            else dom.Seq(join_all(dom.held(owner)) or dom.UNKNOWN)
-        )
+        values = list(dom.held(owner))
+        return dom.Tuple(tuple(values)) if owner.rest is None else dom.Seq(join_all(values) or dom.UNKNOWN)
     if name == "keys":
         return dom.Tuple(tuple(dom.Const(k) for k, _ in owner.items)) if owner.rest is None else dom.Seq(dom.CONFIG)
     return owner if name in ("copy", "to", "cpu", "cuda") else dom.UNKNOWN
