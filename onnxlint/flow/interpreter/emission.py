@@ -368,10 +368,6 @@ class Emitter(Located, Engine):
             return not used or frame.unit is None or liveness.is_read(body.function, str(name), line)
         return frame.unit is None or liveness.base_is_read(body.function, target.id, line)
 
-    def global_write(self, target: ast.Name, v: dom.Value) -> None:
-        """Forward assigns a global variable."""
-        self.emit(observations.StateWrite, target, v.trace, name=target.id, kind="global")
-
     def is_emptied(self, obj: dom.Object, name: str) -> None:
         """Forward sets an attribute of a module to None in a method for that."""
         self.emptied.add((obj, name))
