@@ -1,7 +1,5 @@
 """Assignment: names, attributes, items, and several of them at once."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import replace

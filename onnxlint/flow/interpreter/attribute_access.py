@@ -1,7 +1,5 @@
 """Attributes and items of abstract values, and the sizes that a shape gives."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace

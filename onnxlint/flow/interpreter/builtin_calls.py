@@ -1,7 +1,5 @@
 """Calls of Python's builtins: which numbers they freeze, which sequences they make, what they look up."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace

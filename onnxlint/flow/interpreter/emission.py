@@ -1,7 +1,5 @@
 """From what the interpreter sees to observations: reads, escapes, frozen sizes, writes. One per kind and place."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping, Sequence

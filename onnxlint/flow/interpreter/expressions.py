@@ -1,7 +1,5 @@
 """Expressions over abstract values: names, arithmetic, comparisons, subscripts, comprehensions, conditions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence

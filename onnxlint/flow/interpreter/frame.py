@@ -1,7 +1,5 @@
 """One activation of a function: statements executed over abstract values, both arms of what is not decided."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Instances of the project's classes: how they are built, what their attributes are, where their modules hide."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Calls of library functions: torch's operators and classes, numpy, math, einops."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Calls of methods of values that are no objects of the project: tensors, layers, containers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import replace
