@@ -1,7 +1,5 @@
 """Work in forked processes: they see all that their parent has read, and send back records."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -236,13 +236,7 @@ _CHECK = (
     _option("--diff", is_flag=True, help="Show what --fix would change, and change nothing."),
     _option("--add-noqa", is_flag=True, help="Write a `# noqa` comment for every finding."),
     _option("--reason", metavar="TEXT", help="What --add-noqa writes behind the codes."),
-    _option(
-        "--output-format",
-        type=click.Choice(FORMATS),
-        default="full",
-        show_default=True,
-        envvar="ONNXLINT_OUTPUT_FORMAT",
-    ),
+    _option("--output-format", **_FORMAT, envvar="ONNXLINT_OUTPUT_FORMAT"),
     _option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
     _option("--report", **_PAGE, help="Write the report as a page for the browser as well, all in one file of HTML."),
     _option("--open", "open_report", is_flag=True, help="Open the page that --report writes in the browser."),
@@ -259,12 +253,7 @@ _CHECK = (
     _option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
     _option("--scheduler", **_ADDRESS, help="Probe on this Dask cluster, such as tcp://host:8786."),
     _option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take."),
-    _option(
-        "--memory",
-        callback=_read_by(parse_memory),
-        metavar="SIZE",
-        help="Memory that one model may take, such as 4GiB.",
-    ),
+    _option("--memory", **_SIZE, help="Memory that one model may take, such as 4GiB."),
     _option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
     _option("--debug", is_flag=True, help="Show the traceback of an internal error."),
 )

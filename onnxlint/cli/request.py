@@ -49,8 +49,8 @@ class Asked:
         """Whether notes and findings that were not reproduced are shown as well."""
         return bool(self["show"] == "all")
 
-    def fault(self) -> str | None:
-        """Return what is wrong with the flags together, or None."""
+    def require_sense(self) -> None:
+        """End the run where something is wrong with the flags together."""
         baseline = self["write_baseline"] or self["prune_baseline"]
         writes = baseline or self["add_noqa"]
         faults = {
@@ -72,9 +72,10 @@ class Asked:
         if fault is None and self["reason"] is not None:
             from onnxlint.source.annotate import fault_in_reason
 
-            fault = fault_in_reason(self["reason"])
-            return None if fault is None else f"--reason: {fault}"
-        return fault
+            mistake = fault_in_reason(self["reason"])
+            fault = mistake and f"--reason: {mistake}"
+        if fault is not None:
+            raise click.UsageError(fault)
 
     def request(self) -> Request:
         """Return how settings are found: with the flags on top."""

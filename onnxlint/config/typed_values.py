@@ -229,17 +229,21 @@ def one_of(*options: str) -> Converter[str]:
     return parsed(parse, reader(f"one of {', '.join(options)}", _is_text))
 
 
-def some_of(*options: str) -> Converter[tuple[str, ...]]:
-    """Make a reader of a list of the given words that is not empty."""
-    one = one_of(*options)
+def words_of(what: str, one: Converter[str], valid: str) -> Converter[tuple[str, ...]]:
+    """Make a reader of a list of words, each read by `one`, that is not empty."""
 
     def read(node: Node) -> tuple[str, ...] | None:
-        words = [word for child in node.elements(f"a list of {', '.join(options)}") if (word := one(child)) is not None]
+        words = [word for child in node.elements(f"a list of {what}") if (word := one(child)) is not None]
         if node.value == []:
-            node.fail(f"the list is empty; valid: {', '.join(options)}")
+            node.fail(f"the list is empty; valid: {valid}")
         return tuple(dict.fromkeys(words)) or None
 
     return read
+
+
+def some_of(*options: str) -> Converter[tuple[str, ...]]:
+    """Make a reader of a list of the given words that is not empty."""
+    return words_of(", ".join(options), one_of(*options), ", ".join(options))
 
 
 # The execution providers that onnxruntime is built with; which of them there are, the installed one knows.
@@ -265,13 +269,7 @@ def parse_runtime(name: str) -> str:
     raise ValueError(f"`{name}` is no runtime; " + (f"did you mean `{near}`?" if near else f"valid: {_RUNTIMES}"))
 
 
-def runtimes(node: Node) -> tuple[str, ...] | None:
-    """Read a list of runtimes that is not empty."""
-    one = parsed(parse_runtime)
-    names = [name for child in node.elements("a list of runtimes") if (name := one(child)) is not None]
-    if node.value == []:
-        node.fail(f"the list is empty; valid: {_RUNTIMES}")
-    return tuple(dict.fromkeys(names)) or None
+runtimes = words_of("runtimes", parsed(parse_runtime), _RUNTIMES)
 
 
 def _parse_reference(value: str) -> str:

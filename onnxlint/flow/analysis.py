@@ -4,8 +4,6 @@ Three questions, each answered from the cache if it can be: is everything as it 
 changed since? What do the files define that are as they were?
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """What a part of the analysis gave, as bytes that can be kept, moved with their lines, and merged with the others'."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache

@@ -102,10 +102,8 @@ def _misplaced(call: ExportCall) -> tuple[Severity | None, str]:
     axes = dict(call.axes)
     for name, entry in zip(inputs, entries, strict=False):
         if set(axes.get(name, ())) != set(axes.get(entry, ())):
-            return (
-                None,
-                f"`{entry if entry in axes else name}` is applied to {f'`{name}`' if entry in axes else 'another'}",
-            )
+            moved, to = (entry, f"`{name}`") if entry in axes else (name, "another")
+            return None, f"`{moved}` is applied to {to}"
     return None, ""
 
 

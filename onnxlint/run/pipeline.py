@@ -19,9 +19,10 @@ from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
+from onnxlint.report.progress import Progress
 from onnxlint.rules.engine.fix_cache import with_kept_fixes
 from onnxlint.run import dynamic_pass
-from onnxlint.run.probing import Probing, Watcher, recalled
+from onnxlint.run.probing import Probing, recalled
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, with_room_for_calls, without_collector
 from onnxlint.source.discover import Discovery, discover
@@ -36,7 +37,7 @@ def run_check(
     paths: Sequence[Path],
     settings: Settings,
     *,
-    progress: Watcher | None = None,
+    progress: Progress | None = None,
     discovery: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     also: dynamic_pass.Also | None = None,

@@ -5,32 +5,17 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.probe_records import SYNTHESISED, Probe, ProbeResult
-from onnxlint.base.records import ModelReport, ModelStatus, to_json
+from onnxlint.base.records import to_json
 from onnxlint.config.settings import Settings
+from onnxlint.probes.process.process_ends import not_probed
 from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import further
 from onnxlint.probes.schedule.pool import ProbePool, environment
 from onnxlint.probes.schedule.probe_cache import Answers
-
-
-class Watcher(Protocol):
-    """What a run tells while it works."""
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        """A stage begins."""
-
-    def advance(self, done: str = "") -> None:
-        """One step of it is done."""
-
-    def model(self, name: str, stage: str) -> None:
-        """A model is at a stage of its probe; an empty stage means that it is finished."""
-
-    def probed(self, report: ModelReport) -> None:
-        """What the exporters made of a model is known."""
+from onnxlint.report.progress import Progress
 
 
 def recalled(
@@ -57,7 +42,7 @@ class Probing:
     `over` names the further ways to call models that are more than `max_models`.
     """
 
-    def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Watcher | None) -> None:
+    def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Progress | None) -> None:
         self.pool = pool
         self._settings = settings
         self._progress = progress
@@ -127,7 +112,8 @@ class Probing:
             self.interrupted = True
         if kept and not self.interrupted and not any(probe.way for probe in probes):
             self._answers.remember(self._plan(), probes)
-        return [results.get(number) or _not_reached(probe) for number, probe in enumerate(probes)]
+        unreached = "the run was interrupted before its turn"
+        return [results.get(number) or not_probed(probe, unreached) for number, probe in enumerate(probes)]
 
     def _plan(self) -> bytes:
         """What the probes of the declared models follow from, as far as it is known before anything is read."""
@@ -140,10 +126,3 @@ class Probing:
             self._progress.model(result.report.name, "")
             self._progress.probed(result.report)
             self._progress.advance(result.report.name)
-
-
-def _not_reached(probe: Probe) -> ProbeResult:
-    reason = "the run was interrupted before its turn"
-    declared = probe.asked_for
-    report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, declared=declared)
-    return ProbeResult(report)

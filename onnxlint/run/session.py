@@ -12,12 +12,12 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
+from onnxlint.report.progress import Progress
 from onnxlint.run import baseline
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.dynamic_pass import UNKNOWN_MODEL, Also, missing_packages
 from onnxlint.run.git import GitError
 from onnxlint.run.pipeline import UNUSED, run_check
-from onnxlint.run.probing import Watcher
 from onnxlint.run.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source, statement_at, statement_spans
 
@@ -57,7 +57,7 @@ class Session:
 def run(
     scopes: Sequence[Scope],
     *,
-    progress: Watcher | None = None,
+    progress: Progress | None = None,
     base: Base | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     fresh: bool = False,

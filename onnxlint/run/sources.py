@@ -9,7 +9,7 @@ from onnxlint.base.records import Diagnostic
 from onnxlint.config.settings import Settings
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.index import Index
-from onnxlint.run.probing import Watcher
+from onnxlint.report.progress import Progress
 from onnxlint.source.discover import Discovery
 from onnxlint.source.parse import SourceFile, read_source, source_lines, statement_at, statement_spans
 
@@ -21,7 +21,7 @@ class Sources:
         self,
         discovery: Discovery,
         settings: Settings,
-        progress: Watcher | None,
+        progress: Progress | None,
         overlay: Mapping[Path, bytes],
         store: Store,
     ) -> None:

@@ -25,9 +25,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags
     Exit code: 0 nothing found; 1 findings; 2 the run could not do all that was asked.
     """
     asked = Asked(paths or (Path(),), flags)
-    fault = asked.fault()
-    if fault is not None:
-        raise click.UsageError(fault)
+    asked.require_sense()
     if watch and WATCHED not in os.environ:
         if any(flags[flag] for flag in ("fix", "diff", "add_noqa", "write_baseline", "prune_baseline")):
             raise click.UsageError("--watch only looks: it goes without flags that write")

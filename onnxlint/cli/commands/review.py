@@ -63,9 +63,9 @@ def command(
         raise click.UsageError("githubkit is not installed; pip install 'onnxlint[review]'")
     target = _target(repo, pull)
     asked = Asked(paths or (Path(),), {**dict.fromkeys(REVIEW_LACKS), **flags})
-    fault = "a review is of files, not of standard input" if asked.stdin else asked.fault()
-    if fault is not None:
-        raise click.UsageError(fault)
+    if asked.stdin:
+        raise click.UsageError("a review is of files, not of standard input")
+    asked.require_sense()
     if dry_run and target.number and not target.token:
         raise click.UsageError("--dry-run has to read the pull request: there is no token in GITHUB_TOKEN or GH_TOKEN")
     from onnxlint.run.scopes import with_writable_repro_dir

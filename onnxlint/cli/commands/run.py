@@ -44,9 +44,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     if not module and not os.path.exists(script):
         raise click.UsageError(f"there is no file `{script}`; `-m` runs a module")
     asked = Asked((Path(script),), {**dict.fromkeys(CHECK_ALONE), **flags})
-    fault = asked.fault()
-    if fault is not None:
-        raise click.UsageError(fault)
+    asked.require_sense()
     from onnxlint.probes.live.script import run_program
     from onnxlint.probes.live.snapshot_client import Captured
     from onnxlint.report.common.words import hidden

@@ -1,7 +1,5 @@
 """Assignment: names, attributes, items, and several of them at once."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import replace
@@ -9,6 +7,7 @@ from dataclasses import replace
 from onnxlint.flow.interpreter.expressions import Expressions
 from onnxlint.flow.lowering import index_lowering, sizes_as_numbers
 from onnxlint.flow.python import outside_state
+from onnxlint.flow.state.observations import StateWrite
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join, join_all, updated
 
@@ -25,7 +24,7 @@ class Targets(Expressions):
         self.engine.budget.carry(v.weight)
         if isinstance(target, ast.Name):
             if target.id in self.globals and isinstance(v, (dom.Tensor, dom.Dim, dom.Data)):
-                self.engine.global_write(target, v)
+                self.engine.emit(StateWrite, target, v.trace, name=target.id, kind="global")
             self.scope.names[target.id] = self.named(target.id, v)
             if target.id in self.nonlocals:
                 self._write_outside(target.id, self.scope.names[target.id])

@@ -1,7 +1,5 @@
 """Calls of Python's builtins: which numbers they freeze, which sequences they make, what they look up."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,9 +14,7 @@ from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
-Args = Sequence[dom.Value]
-Kwargs = dict[str, dom.Value]
-Builtin = Callable[["Engine", list[dom.Value], Kwargs, ast.AST], dom.Value]
+Builtin = Callable[["Engine", dom.Args, dom.Kwargs, ast.AST], dom.Value]
 
 
 # What exporters make of the question whether they are at work.
@@ -41,7 +37,7 @@ TRUTHS: dict[str, frozenset[str]] = {
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
 
 
-def frozen(engine: InContext, args: Args, node: ast.AST, how: str) -> dom.Value:
+def frozen(engine: InContext, args: Sequence[dom.Value], node: ast.AST, how: str) -> dom.Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
         if isinstance(v, dom.Tensor):
@@ -68,7 +64,7 @@ def frozen(engine: InContext, args: Args, node: ast.AST, how: str) -> dom.Value:
 _KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
 
 
-def _least(how: str, args: Args) -> int:
+def _least(how: str, args: Sequence[dom.Value]) -> int:
     """What a number made from sizes is at least: rounding a share down may leave nothing."""
     least = max(v.least for v in args if isinstance(v, dom.Dim))
     if how == "math.ceil()":
@@ -81,8 +77,7 @@ def _least(how: str, args: Args) -> int:
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-        del kwargs
+    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         first = args[0] if args else dom.Const(0)
         if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
             try:
@@ -97,8 +92,7 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     return build
 
 
-def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _bool(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     first = args[0] if args else dom.Const(False)
     if isinstance(first, dom.Const):
         return dom.Const(bool(first.literal))
@@ -107,8 +101,7 @@ def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AS
     return frozen(engine, args, node, "bool()")
 
 
-def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _len(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         frame = engine.frames[-1]
@@ -133,15 +126,13 @@ def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) 
     return dom.CONFIG
 
 
-def _range(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     numbers = [dom.as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
     if 0 < len(given) == len(numbers) <= 3:
         values = range(*given) if given[2:] != [0] else range(0)
-        return (
-            dom.Tuple(tuple(dom.Const(i) for i in values)) if not values[4:] else dom.Seq(dom.CONFIG)
-        )  # `len` has a limit
+        many = bool(values[4:])  # `len` has a limit
+        return dom.Seq(dom.CONFIG) if many else dom.Tuple(tuple(dom.Const(i) for i in values))
     for v in args:
         if isinstance(v, dom.Tensor) and v.source == "input":
             return dom.Seq(dom.CONFIG, dom.Data(engine.site(node, "range()"), False, False, v.trace))
@@ -153,14 +144,14 @@ def _range(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return dom.Seq(dom.CONFIG)
 
 
-def _keys(engine: Calling, values: Args, kwargs: Kwargs, node: ast.AST) -> list[dom.Value]:
+def _keys(engine: Calling, values: Sequence[dom.Value], kwargs: dom.Kwargs, node: ast.AST) -> list[dom.Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (dom.Tuple, dom.Seq)):
             values = list(args[0].items) if isinstance(args[0], dom.Tuple) else [args[0].item]
@@ -192,8 +183,7 @@ def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
     return found
 
 
-def _sum(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tuple) and v.items:
         result = v.items[0]
@@ -208,7 +198,7 @@ def _sum(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.CONFIG
 
 
-def _sorted(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`sorted(values)`: compares them, or what `key` gives of them."""
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, (dom.Tuple, dom.Seq, dom.Tensor)):
@@ -220,9 +210,8 @@ def _sorted(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Seq(element(result), None, result.trace) if isinstance(result, dom.Tuple) and result.items else result
 
 
-def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
-    del kwargs
     if len(args) != 2:
         return dom.UNKNOWN
     if engine.context.tracing:
@@ -231,8 +220,7 @@ def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
-def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
+def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
         return replace(args[0], kind=kind, view=None, given="", distinct=False)
@@ -240,8 +228,7 @@ def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 
 def _sequence(kind: str) -> Builtin:
-    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-        del kwargs
+    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         if not args:
             return dom.Tuple((), kind)
         v = args[0]
@@ -264,31 +251,24 @@ def _sequence(kind: str) -> Builtin:
     return build
 
 
-def make_dict(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def make_dict(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
-    del engine, node
     result = dom.Dict(tuple(kwargs.items()))
-    if args and isinstance(args[0], dom.Dict):
-        return dom.Dict((*args[0].items, *result.items), args[0].rest)
-    if (
-        args
-        and isinstance(args[0], dom.Tuple)
-        and all(isinstance(p, dom.Tuple) and len(p.items) == 2 for p in args[0].items)
-    ):
-        pairs = [p.items for p in args[0].items if isinstance(p, dom.Tuple)]
+    first = args[0] if args else None
+    if isinstance(first, dom.Dict):
+        return dom.Dict((*first.items, *result.items), first.rest)
+    if isinstance(first, dom.Tuple) and all(isinstance(p, dom.Tuple) and len(p.items) == 2 for p in first.items):
+        pairs = [p.items for p in first.items if isinstance(p, dom.Tuple)]
         if all(isinstance(k, dom.Const) for k, _ in pairs):
             return dom.Dict((*((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)), *result.items))
         return dom.Dict(result.items, join_all([v for _, v in pairs]))
-    if args and isinstance(args[0], dom.Seq):
-        item = args[0].item
-        return dom.Dict(
-            result.items, item.items[1] if isinstance(item, dom.Tuple) and len(item.items) == 2 else dom.UNKNOWN
-        )
+    if isinstance(first, dom.Seq):
+        pair = first.item.items if isinstance(first.item, dom.Tuple) else ()
+        return dom.Dict(result.items, pair[1] if len(pair) == 2 else dom.UNKNOWN)
     return result
 
 
-def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _enumerate(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         engine.report_loop(node, v)
@@ -299,7 +279,7 @@ def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: a
     return dom.Seq(dom.Tuple((dom.CONFIG, items[0] if items else dom.UNKNOWN)), size)
 
 
-def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> None:
+def _side_by_side(engine: Observing, args: dom.Args, node: ast.AST) -> None:
     """Report a loop over tensors, but where a list, whose length is no size, is beside them: the shortest ends it."""
     listed = (dom.Tuple, dom.Layer, dom.Instance)
     if not any(isinstance(v, listed) or (isinstance(v, dom.Seq) and isinstance(v.item, dom.Dict)) for v in args):
@@ -307,8 +287,7 @@ def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> No
             engine.report_loop(node, v)
 
 
-def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _zip(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     columns = [items_of(engine, v, node) for v in args]
     _side_by_side(engine, args, node)
     if (
@@ -322,8 +301,7 @@ def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Seq(dom.Tuple(tuple(join_all(c) or dom.UNKNOWN for c in columns)), size)
 
 
-def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _map(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     if len(args) < 2:
         return dom.UNKNOWN
     columns = [items_of(engine, v, node) for v in args[1:]]
@@ -334,8 +312,7 @@ def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     return dom.Seq(item, next((v.size for v in args[1:] if isinstance(v, dom.Seq)), None))
 
 
-def _anyall(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _anyall(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         return frozen(engine, [v], node, "any()")
@@ -354,8 +331,7 @@ def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
     return dom.Config(default=default) if isinstance(default, dom.Const) else otherwise
 
 
-def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _getattr(engine: Reading, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
         if len(args) > 2 and isinstance(found, (dom.Unknown, dom.Config)):
@@ -368,9 +344,8 @@ def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return dom.UNKNOWN
 
 
-def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
-    del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
     if isinstance(owner, dom.External) and isinstance(name, dom.Const):
         full = f"{owner.name}.{name.literal}"
@@ -379,22 +354,14 @@ def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast
     return dom.CONFIG
 
 
-def _setattr(engine: Assigning, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs, node
-    if (
-        len(args) == 3
-        and isinstance(args[0], dom.Instance)
-        and isinstance(args[1], dom.Const)
-        and isinstance(args[1].literal, str)
-    ):
-        engine.set_attribute(args[0].object, args[1].literal, args[2])
-    elif len(args) == 3 and isinstance(args[0], dom.Instance):
-        engine.set_attribute(args[0].object, "*", args[2])
+def _setattr(engine: Assigning, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+    if len(args) == 3 and isinstance(args[0], dom.Instance):
+        name = args[1].literal if isinstance(args[1], dom.Const) else None
+        engine.set_attribute(args[0].object, name if isinstance(name, str) else "*", args[2])
     return dom.NONE
 
 
-def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs, node
+def _super(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     frame = engine.frames[-1]
     if args and isinstance(args[0], dom.ClassRef):
         return dom.Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or dom.UNKNOWN))
@@ -403,23 +370,16 @@ def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
     return dom.UNKNOWN
 
 
-def _first(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     if not args:
         return dom.UNKNOWN
     items = items_of(engine, args[0], node)
     return items[0] if items else dom.UNKNOWN
 
 
-def _same(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
+def _same(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
-
-
-def _config(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, args, kwargs, node
-    return dom.CONFIG
 
 
 # What a value is an instance of, and what it may be tested for that it is not.
@@ -436,9 +396,8 @@ _ELSEWHERE = {"list", "tuple", "dict", "set", "str", "int", "float", "bool", "Ma
 _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Size"}
 
 
-def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
-    del kwargs
     if len(args) != 2:
         return dom.CONFIG
     v = args[0]
@@ -463,21 +422,14 @@ def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast
     return dom.Const(bool(names & own)) if sure else dom.CONFIG
 
 
-def _str(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
+def _str(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
 
 
-def _slice(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
+def _slice(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
-
-
-def _object(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, args, kwargs, node
-    return dom.UNKNOWN
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -509,8 +461,6 @@ BUILTINS: dict[str, Builtin] = {
     "any": _anyall,
     "all": _anyall,
     "isinstance": _isinstance,
-    "issubclass": _config,
-    "callable": _config,
     "hasattr": _hasattr,
     "getattr": _getattr,
     "setattr": _setattr,
@@ -518,14 +468,8 @@ BUILTINS: dict[str, Builtin] = {
     "next": _first,
     "print": lambda e, a, k, n: dom.NONE,
     "str": _str,
-    "repr": _config,
-    "id": _config,
-    "type": _config,
-    "hash": _config,
     "slice": _slice,
     "pow": _abs,
-    "object": _object,
-    "vars": _object,
-    "open": _object,
-    "format": _config,
+    **dict.fromkeys(("issubclass", "callable", "repr", "id", "type", "hash", "format"), lambda *_: dom.CONFIG),
+    **dict.fromkeys(("object", "vars", "open"), lambda *_: dom.UNKNOWN),
 }

@@ -1,7 +1,5 @@
 """Control flow of torch as functions: `torch.cond`, `while_loop`, `scan`, `associative_scan` and `map`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """From what the interpreter sees to observations: reads, escapes, frozen sizes, writes. One per kind and place."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping, Sequence
@@ -231,11 +229,8 @@ class Emitter(Located, Engine):
 
     def check_literal_sizes(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
         """`view`/`reshape` with a literal where the batch of the example stood."""
-        if (
-            t.source != "input"
-            or not self.context.tracing
-            or any(not isinstance(s, (dom.Const, dom.Dim)) for s in sizes)
-        ):
+        settled = all(isinstance(s, (dom.Const, dom.Dim)) for s in sizes)
+        if t.source != "input" or not self.context.tracing or not settled:
             return
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, dom.Dim) for a in s.axes)
         left = self._sure_axes(t, named)
@@ -370,10 +365,6 @@ class Emitter(Located, Engine):
             used = name is not None and not isinstance(frame.statement_node, ast.Expr)
             return not used or frame.unit is None or liveness.is_read(body.function, str(name), line)
         return frame.unit is None or liveness.base_is_read(body.function, target.id, line)
-
-    def global_write(self, target: ast.Name, v: dom.Value) -> None:
-        """Forward assigns a global variable."""
-        self.emit(observations.StateWrite, target, v.trace, name=target.id, kind="global")
 
     def is_emptied(self, obj: dom.Object, name: str) -> None:
         """Forward sets an attribute of a module to None in a method for that."""

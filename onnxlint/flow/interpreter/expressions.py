@@ -1,9 +1,9 @@
 """Expressions over abstract values: names, arithmetic, comparisons, subscripts, comprehensions, conditions."""
 
-from __future__ import annotations
-
 import ast
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 from onnxlint.flow.python.conditions import Conditions
 from onnxlint.flow.state import observations
@@ -256,29 +256,13 @@ def _keeps_what_is_there(condition: ast.expr, target: ast.expr) -> bool:
     )
 
 
-_EXPRESSIONS: dict[type, Callable[..., dom.Value]] = {
-    ast.Name: Expressions.e_name,
-    ast.Constant: Expressions.e_constant,
-    ast.JoinedStr: Expressions.e_formatted,
-    ast.Attribute: Expressions.e_attribute,
-    ast.Tuple: Expressions.e_tuple,
-    ast.List: Expressions.e_tuple,
-    ast.Set: Expressions.e_set,
-    ast.Dict: Expressions.e_dict,
-    ast.BinOp: Expressions.e_binary,
-    ast.UnaryOp: Expressions.e_unary,
-    ast.Compare: Expressions.e_compare,
-    ast.BoolOp: Expressions.e_boolean,
-    ast.IfExp: Expressions.e_ternary,
-    ast.Call: Expressions.e_call,
-    ast.Await: Expressions.e_await,
-    ast.Yield: Expressions.e_yield,
-    ast.YieldFrom: Expressions.e_yield_from,
-    ast.NamedExpr: Expressions.e_named,
-    ast.Lambda: Expressions.e_lambda,
-    ast.Subscript: Expressions.e_subscript,
-    ast.ListComp: Expressions.e_comprehension,
-    ast.GeneratorExp: Expressions.e_comprehension,
-    ast.SetComp: Expressions.e_comprehension,
-    ast.DictComp: Expressions.e_dict_comprehension,
-}
+def by_kind(cls: type, prefix: str) -> dict[type, Callable[..., Any]]:
+    """The methods of a class whose names begin so, by the kinds of nodes that the annotation of `node` names."""
+    table: dict[type, Callable[..., Any]] = {}
+    for method in (getattr(cls, name) for name in dir(cls) if name.startswith(prefix)):
+        kinds = re.findall(r"ast\.(\w+)", str(method.__annotations__["node"]))  # which may be a text or a type
+        table |= dict.fromkeys((getattr(ast, kind) for kind in kinds), method)
+    return table
+
+
+_EXPRESSIONS: dict[type, Callable[..., dom.Value]] = by_kind(Expressions, "e_")

@@ -1,7 +1,5 @@
 """One activation of a function: statements executed over abstract values, both arms of what is not decided."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,6 +8,7 @@ from operator import is_, is_not
 
 from onnxlint.flow.exports import forward_outputs
 from onnxlint.flow.interpreter.assignment_targets import Targets
+from onnxlint.flow.interpreter.expressions import by_kind
 from onnxlint.flow.lowering import exporter_support
 from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.arithmetic import OPERATORS
@@ -158,11 +157,11 @@ class Frame(Targets):
         self.returns.append(v)
         return True
 
-    def s_raise(self, _node: ast.Raise) -> bool:
+    def s_raise(self, node: ast.Raise) -> bool:
         """`raise` ends the path."""
         return True
 
-    def s_jump(self, _node: ast.stmt) -> bool:
+    def s_jump(self, node: ast.Break | ast.Continue) -> bool:
         """`break` and `continue` end the path through the loop body; the loop joins what came before."""
         self.loop_exits.append(dict(self.scope.names))
         return True
@@ -355,7 +354,7 @@ class Frame(Targets):
                 if name in before and before[name] != merged[name]:
                     self.scope.names[name] = widen(merged[name])
 
-    def s_try(self, node: ast.Try) -> bool:
+    def s_try(self, node: ast.Try | ast.TryStar) -> bool:
         """`try`: the body, or any handler from the state before it."""
         mask = self.engine.context.exporters
 
@@ -380,7 +379,7 @@ class Frame(Targets):
         ended = self.arms([(mask, body), *((mask, handled(h)) for h in node.handlers)])
         return self.block(node.finalbody) or ended
 
-    def report_attempt(self, node: ast.Try) -> None:
+    def report_attempt(self, node: ast.Try | ast.TryStar) -> None:
         """Emit an Attempt where an exception of a tensor operator chooses another computation."""
         if not self.attempted:
             return
@@ -479,34 +478,7 @@ def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
     return list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]
 
 
-_STATEMENTS: dict[type, Callable[..., bool]] = {
-    ast.Expr: Frame.s_expr,
-    ast.Return: Frame.s_return,
-    ast.Raise: Frame.s_raise,
-    ast.Break: Frame.s_jump,
-    ast.Continue: Frame.s_jump,
-    ast.Assign: Frame.s_assign,
-    ast.AnnAssign: Frame.s_ann_assign,
-    ast.AugAssign: Frame.s_aug_assign,
-    ast.Delete: Frame.s_delete,
-    ast.Import: Frame.s_import,
-    ast.ImportFrom: Frame.s_import,
-    ast.Global: Frame.s_global,
-    ast.Nonlocal: Frame.s_nonlocal,
-    ast.Assert: Frame.s_assert,
-    ast.If: Frame.s_if,
-    ast.While: Frame.s_while,
-    ast.For: Frame.s_for,
-    ast.AsyncFor: Frame.s_for,
-    ast.Try: Frame.s_try,
-    ast.TryStar: Frame.s_try,
-    ast.With: Frame.s_with,
-    ast.AsyncWith: Frame.s_with,
-    ast.FunctionDef: Frame.s_def,
-    ast.AsyncFunctionDef: Frame.s_def,
-    ast.ClassDef: Frame.s_class,
-    ast.Match: Frame.s_match,
-}
+_STATEMENTS: dict[type, Callable[..., bool]] = by_kind(Frame, "s_")
 
 
 def _exports(node: ast.If) -> bool:

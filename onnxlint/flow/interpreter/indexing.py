@@ -1,7 +1,5 @@
 """Subscripts of abstract values: tensors as torch indexes them, sequences, shapes, layers in containers."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from typing import TypeGuard

@@ -1,7 +1,5 @@
 """Instances of the project's classes: how they are built, what their attributes are, where their modules hide."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +34,7 @@ _MODULE_METHODS = frozenset(
         "buffers zero_grad compile bfloat16 post_init init_weights to_onnx"
     ).split()
 )
+_CODE = (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial)
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
 
 
@@ -58,9 +57,7 @@ class Objects(Emitter):
 
     # ------------------------------------------------------------------------------------------------ build
 
-    def instantiate(
-        self, info: ClassInfo, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST | None
-    ) -> dom.Value:
+    def instantiate(self, info: ClassInfo, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST | None) -> dom.Value:
         """`Class(...)`; the same arguments give the same abstract object."""
         key = _call_key(info, args, kwargs)
         obj = self.instances.get(key)
@@ -87,7 +84,7 @@ class Objects(Emitter):
     around: dict[ClassInfo, dom.Scope]  # of classes that stand in a function, the variables of that
     built: dict[ClassInfo, list[dom.Object]]  # the modules that the project's own code builds
 
-    def initialise(self, obj: dom.Object, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> None:
+    def initialise(self, obj: dom.Object, args: dom.Args, kwargs: dom.Kwargs) -> None:
         """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
         unit = obj.cls.find_method("__init__")
         self.building.add(id(obj.cls))
@@ -202,11 +199,7 @@ class Objects(Emitter):
             changed = self.constructor_calls.change(cls, position, parameter.arg, usual)
             return dom.CONFIG if changed else dom.Config(default=usual)
         v = self.evaluate_default(unit, default)
-        return (
-            v
-            if isinstance(v, (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial))
-            else dom.CONFIG
-        )
+        return v if isinstance(v, _CODE) else dom.CONFIG
 
     def report_hidden_modules(self, obj: dom.Object) -> None:
         """Modules in a plain list or dict attribute that no container registers."""
@@ -375,12 +368,8 @@ class Objects(Emitter):
     def super_method(self, owner: dom.Super, name: str) -> dom.Value | None:
         """`super().name`: a method of the project further up, else None."""
         bound_class = owner.bound.object.cls if isinstance(owner.bound, dom.Instance) else owner.info
-        order = bound_class.mro()
-        unit = (
-            bound_class.find_method(name, owner.info)
-            if owner.info in order
-            else owner.info.find_method(name, owner.info)
-        )
+        cls = bound_class if owner.info in bound_class.mro() else owner.info
+        unit = cls.find_method(name, owner.info)
         return dom.Function(unit, owner.bound) if unit is not None else None
 
     def built_last(self, info: ClassInfo) -> dom.Instance | None:
@@ -428,16 +417,13 @@ class Objects(Emitter):
     def in_mode(self, owner: dom.Instance, mode: str, node: ast.AST) -> dom.Instance:
         """The module in a mode, also under the name that it was called by."""
         changed = replace(owner, mode=mode)
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-        ):
-            self.frames[-1].rebind(node.func.value, changed)
+        match node:
+            case ast.Call(ast.Attribute(ast.Name() as name)):
+                self.frames[-1].rebind(name, changed)
         return changed
 
     def module_method(
-        self, owner: dom.Instance, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+        self, owner: dom.Instance, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
     ) -> dom.Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object
@@ -469,7 +455,7 @@ class Objects(Emitter):
             return owner
         return dom.Config()
 
-    def _register(self, obj: dom.Object, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
+    def _register(self, obj: dom.Object, name: str, args: dom.Args, kwargs: dom.Kwargs) -> dom.Value:
         """`self.register_buffer(name, tensor)` and its like."""
         if not args or not isinstance(args[0], dom.Const):
             self.changes += 1

@@ -1,7 +1,5 @@
 """Calls of library functions: torch's operators and classes, numpy, math, einops."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable
@@ -12,7 +10,7 @@ from onnxlint.base.records import Outcome
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
 from onnxlint.flow.interpreter import control_flow
-from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, frozen, make_dict, unless_told
+from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, frozen, make_dict, unless_told
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators import einops
 from onnxlint.flow.operators.register import HANDLERS
@@ -57,7 +55,7 @@ _KEEPS_SIZES = frozenset(
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
 
-def library(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """A call of something that is not of the project."""
     if name == DECORATED:
         here = engine.frames[-1].symbol
@@ -214,7 +212,7 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 
-def torch_call(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
+def torch_call(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """A call of a function or class of torch."""
     op = name.rpartition(".")[2]
     function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
@@ -236,12 +234,9 @@ def _module(call: LibraryCall) -> dom.Value:
     """An instance of a class of torch.nn."""
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
-        data = call.args[0] if call.args else dom.UNKNOWN
-        return (
-            replace(data, source="weight", made_at=None)
-            if isinstance(data, dom.Tensor)
-            else dom.Tensor(source="weight")
-        )
+        given = call.args[0] if call.args else None
+        data = given if isinstance(given, dom.Tensor) else dom.Tensor()
+        return replace(data, source="weight", made_at=None)
     if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
         engine.emit(observations.DropoutCall, call.node, op=name)
@@ -306,7 +301,7 @@ _NO_TENSORS = tuple(
 
 
 def operator(
-    engine: Engine, op: str, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST, method: bool
+    engine: Engine, op: str, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST, method: bool
 ) -> dom.Value:
     """A call of an operator, as a function or as a method of a tensor."""
     if op == "where" and len(args) == 1 and not kwargs:
@@ -419,11 +414,8 @@ def _inspect(engine: Engine, call: LibraryCall, entry: Op | None) -> None:
         inspect(call)
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
-    if (
-        not sizes_as_numbers.operator(engine, call)
-        and not exporter_support.operator(engine, call, entry)
-        and entry is not None
-    ):
+    told = sizes_as_numbers.operator(engine, call) or exporter_support.operator(engine, call, entry)
+    if not told and entry is not None:
         _lowered(call, entry)
 
 
@@ -484,11 +476,8 @@ def _lowered(call: LibraryCall, entry: Op) -> None:
     refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
     detail = ""
     for condition in entry.unless:
-        if (
-            condition.exporter in engine.context.exporters
-            and condition.outcome == "refused"
-            and _holds(call, condition.when)
-        ):
+        refuses = condition.exporter in engine.context.exporters and condition.outcome == "refused"
+        if refuses and _holds(call, condition.when):
             refused.append(condition.exporter)
             detail = condition.when
     # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.

@@ -1,7 +1,5 @@
 """Calls of methods of values that are no objects of the project: tensors, layers, containers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,9 +18,6 @@ from onnxlint.flow.state.protocols import Calling, Defining, Engine, InContext, 
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import element, join, join_all, updated
 
-Kwargs = dict[str, dom.Value]
-
-
 _OF_CONTAINERS = frozenset(
     ["values", "items", "keys", "get", "pop", "copy", "append", "extend", "index", "count", "update", "to_tuple"]
 )
@@ -37,7 +32,7 @@ _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_co
 
 
 def method(
-    engine: InContext, owner: dom.Value, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: InContext, owner: dom.Value, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
     """A method of a value that is no object of the project."""
     handler = _METHODS.get(type(owner))
@@ -45,7 +40,7 @@ def method(
 
 
 def _of_tensor(
-    engine: Engine, owner: dom.Tensor, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Engine, owner: dom.Tensor, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
     if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
         return dom.UNKNOWN
@@ -78,9 +73,8 @@ _TENSOR_METHODS: dict[str, Function] = {
 
 
 def _of_size(
-    engine: Observing, owner: dom.Dim, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Observing, owner: dom.Dim, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
-    del args, kwargs
     if owner.site is not None:
         return owner if name in _OF_ARRAYS else dom.UNKNOWN
     if name in _OF_NUMBERS:
@@ -103,7 +97,7 @@ def _of_array(_engine: Engine, owner: dom.Array, name: str, *_: object) -> dom.V
 
 
 def _of_dict(
-    engine: Engine, owner: dom.Dict, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Engine, owner: dom.Dict, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
     if name in ("get", "pop", "setdefault") and args:
         sizes_as_numbers.looked_up(engine, owner, args[0], node, f".{name}()")
@@ -123,7 +117,7 @@ def _of_dict(
 
 
 def _of_object(
-    engine: Engine, owner: dom.Instance, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Engine, owner: dom.Instance, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
     if name == "to_onnx" and any("ightning" in b for b in owner.object.cls.external_bases()):
         record_lightning(engine, owner, args, kwargs, node)
@@ -138,7 +132,7 @@ def _of_class(engine: Defining, owner: dom.ClassRef, name: str, *_: object) -> d
 
 
 def _of_super(
-    engine: Calling, owner: dom.Super, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Calling, owner: dom.Super, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
     if isinstance(owner.bound, dom.Instance):
         result = _inherited(engine, owner.bound, name, args, kwargs, node)
@@ -150,7 +144,7 @@ def _of_super(
 
 
 def _inherited(
-    engine: Calling, bound: dom.Instance, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Calling, bound: dom.Instance, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value | None:
     """What a method of a base class outside of the project gives; None where it gives the object itself."""
     cls = bound.object.cls
@@ -165,20 +159,19 @@ def _inherited(
 
 
 def _of_layer(
-    engine: Engine, owner: dom.Layer, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: Engine, owner: dom.Layer, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
-    del kwargs
     handler = _LAYER_METHODS.get(name)
     return handler(engine, owner, name, args, node) if handler is not None else dom.UNKNOWN
 
 
-def _itself(engine: Calling, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _itself(engine: Calling, owner: dom.Layer, name: str, args: dom.Args, node: ast.AST) -> dom.Value:
     if name == "train" and not (args and isinstance(args[0], dom.Const) and args[0].literal is False):
         engine.mode_switch(node)
     return owner
 
 
-def _hooked(engine: InContext, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _hooked(engine: InContext, owner: dom.Layer, name: str, args: dom.Args, node: ast.AST) -> dom.Value:
     if not args or not isinstance(node, ast.Call):
         return dom.UNKNOWN
     _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
@@ -188,7 +181,7 @@ def _hooked(engine: InContext, owner: dom.Layer, name: str, args: list[dom.Value
     return dom.CONFIG
 
 
-def _forward(engine: Engine, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _forward(engine: Engine, owner: dom.Layer, name: str, args: dom.Args, node: ast.AST) -> dom.Value:
     if name == "forward":
         unexportable_calls.bypassed(engine, owner, node)
     return layer_calls.call(engine, owner, args, {}, node)
@@ -209,7 +202,7 @@ def _layers_within(_engine: Engine, owner: dom.Layer, *_: object) -> dom.Value:
     return owner.items if owner.items is not None else dom.UNKNOWN
 
 
-def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: dom.Args, node: ast.AST) -> dom.Value:
     if not args or not isinstance(node, ast.Call):
         return dom.UNKNOWN
     item = args[-1]
@@ -227,7 +220,7 @@ def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: list[dom.
     return dom.NONE
 
 
-_LAYER_METHODS: dict[str, Callable[[Engine, dom.Layer, str, list[dom.Value], ast.AST], dom.Value]] = {
+_LAYER_METHODS: dict[str, Callable[[Engine, dom.Layer, str, dom.Args, ast.AST], dom.Value]] = {
     **dict.fromkeys(
         ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"), _itself
     ),
@@ -246,7 +239,7 @@ def _rebind(engine: InContext, node: ast.Call, v: dom.Value) -> None:
         engine.frames[-1].assign_item(node.func.value, v)
 
 
-def _dict_method(owner: dom.Dict, name: str, args: list[dom.Value]) -> dom.Value:
+def _dict_method(owner: dom.Dict, name: str, args: dom.Args) -> dom.Value:
     if name in ("get", "pop", "setdefault"):
         key = args[0] if args else dom.UNKNOWN
         default = args[1] if len(args) > 1 else dom.NONE
@@ -259,20 +252,16 @@ def _dict_method(owner: dom.Dict, name: str, args: list[dom.Value]) -> dom.Value
             return dom.Tuple(tuple(dom.Tuple((dom.Const(k), v)) for k, v in owner.items))
         return dom.Seq(dom.Tuple((dom.CONFIG, join_all(dom.held(owner)) or dom.UNKNOWN)))
     if name == "values":
-        return (
-            dom.Tuple(tuple(dom.held(owner)))
-            if owner.rest is None
-            else dom.Seq(join_all(dom.held(owner)) or dom.UNKNOWN)
-        )
+        values = list(dom.held(owner))
+        return dom.Tuple(tuple(values)) if owner.rest is None else dom.Seq(join_all(values) or dom.UNKNOWN)
     if name == "keys":
         return dom.Tuple(tuple(dom.Const(k) for k, _ in owner.items)) if owner.rest is None else dom.Seq(dom.CONFIG)
     return owner if name in ("copy", "to", "cpu", "cuda") else dom.UNKNOWN
 
 
 def _of_sequence(
-    engine: InContext, owner: dom.Tuple | dom.Seq, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
+    engine: InContext, owner: dom.Tuple | dom.Seq, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value:
-    del kwargs
     if name in ("append", "appendleft", "extend", "insert", "add") and args and isinstance(node, ast.Call):
         item = args[-1]
         if name == "extend":

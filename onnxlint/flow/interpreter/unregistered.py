@@ -1,7 +1,5 @@
 """Modules that a class keeps in a plain list and that nobody has to register."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -27,7 +27,7 @@ _SIZES = {
 }
 
 
-def build(name: str, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Layer:
+def build(name: str, args: dom.Args, kwargs: dom.Kwargs) -> dom.Layer:
     """An instance of a torch.nn class."""
     if name not in CONTAINERS:
         return dom.Layer(name, (*enumerate(args), *sorted(kwargs.items())))
@@ -55,9 +55,7 @@ def attribute(layer: dom.Layer, name: str) -> dom.Value:
     return layer.arg(_SIZES.get(name, 99), name) or dom.CONFIG
 
 
-def call(
-    engine: Engine, layer: dom.Layer, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
-) -> dom.Value:
+def call(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`layer(*args)`, with the hooks around it."""
     if engine.context.tracing:
         exporter_support.layer(engine, layer, args, node)
@@ -77,9 +75,7 @@ def call(
     return result
 
 
-def _call(
-    engine: Engine, layer: dom.Layer, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
-) -> dom.Value:
+def _call(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     short = layer.name.rpartition(".")[2]
     x: dom.Value = args[0] if args else next(iter(kwargs.values()), dom.UNKNOWN)
     if short == "Sequential":
@@ -111,9 +107,7 @@ def _call(
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=made_at)
 
 
-def _sequential(
-    engine: Engine, layer: dom.Layer, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
-) -> dom.Value:
+def _sequential(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     result: dom.Value = args[0] if args else dom.UNKNOWN
     items = layer.items
     if isinstance(items, (dom.Tuple, dom.Dict)):
@@ -140,7 +134,7 @@ def _with_last(x: dom.Tensor, size: dom.Value | None) -> dom.Tensor:
     return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
 
 
-def _multihead(layer: dom.Layer, x: dom.Tensor, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
+def _multihead(layer: dom.Layer, x: dom.Tensor, args: dom.Args, kwargs: dom.Kwargs) -> dom.Value:
     """The output, and the weights of the attention: (batch, query, key), averaged over heads unless asked otherwise."""
     key = args[1] if len(args) > 1 else kwargs.get("key", x)
     each_head = kwargs.get("average_attn_weights")
@@ -151,7 +145,7 @@ def _multihead(layer: dom.Layer, x: dom.Tensor, args: list[dom.Value], kwargs: d
     return dom.Tuple((replace(x, view=None), dom.Tensor(dims, None, x.source, "float", None, None, x.trace)))
 
 
-def _recurrent(engine: Engine, layer: dom.Layer, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def _recurrent(engine: Engine, layer: dom.Layer, args: dom.Args, node: ast.AST) -> dom.Value:
     x = args[0]
     assert isinstance(x, dom.Tensor)
     double = layer.arg(6, "bidirectional")
@@ -174,7 +168,7 @@ def _recurrent(engine: Engine, layer: dom.Layer, args: list[dom.Value], node: as
     return dom.Tuple((output, dom.Tuple((state, state)) if short == "LSTM" else state))
 
 
-def _check_states(engine: Engine, args: list[dom.Value], axis: int, rank: int, batch: dom.Extent) -> None:
+def _check_states(engine: Engine, args: dom.Args, axis: int, rank: int, batch: dom.Extent) -> None:
     """The states that a recurrent layer is given: none may have the batch of the example."""
     for state in args[1].items if len(args) > 1 and isinstance(args[1], dom.Tuple) else args[1:]:
         if isinstance(state, dom.Tensor) and state.dims is not None and len(state.dims) == rank:

@@ -36,7 +36,7 @@ CONTROL_FLOW = {
 }
 
 
-def library(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
+def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
     plain = CONTROL_FLOW.get(name) or name.replace("functorch.", "torch.func.")
@@ -64,7 +64,7 @@ def gradient(engine: Engine, t: dom.Tensor, node: ast.AST) -> None:
     emit(engine, node, obs.GradientCall, "torch.Tensor.backward", "gradient", trace=t.trace)
 
 
-def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.AST | None) -> dom.Value | None:
+def function(engine: Engine, fn: dom.Function, args: dom.Args, node: ast.AST | None) -> dom.Value | None:
     """Look at the call of a function of the project, in traced code; its result if no exporter can look into it."""
     unit = fn.unit
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
@@ -98,7 +98,7 @@ def stand_in(engine: Engine, draw: ast.AST | None = None) -> bool:
     return True
 
 
-def compiled_part(engine: Engine, name: str, args: list[dom.Value], node: ast.AST) -> None:
+def compiled_part(engine: Engine, name: str, args: dom.Args, node: ast.AST) -> None:
     """`self.part = torch.compile(part)` while a module is built, with no setting that decides on it."""
     part = args[0] if args else None
     frame = engine.frames[-1] if engine.frames else None
@@ -111,7 +111,7 @@ def compiled_part(engine: Engine, name: str, args: list[dom.Value], node: ast.AS
             engine.emit(obs.CompileCall, node, exporters=tuple(outcomes), always=True, op=name, outcomes=outcomes)
 
 
-def hooked(name: str, args: list[dom.Value]) -> dom.Value | None:
+def hooked(name: str, args: dom.Args) -> dom.Value | None:
     """What `weight_norm(layer)`, pruning and their like give back: the layer, marked where hooks make its weight."""
     tail = name.rpartition(".")[2]
     if not name.startswith("torch.nn.utils.") or not args or not isinstance(args[0], (dom.Layer, dom.Instance)):
@@ -139,7 +139,7 @@ def _is_kernel(table: OpTable, name: str) -> bool:
     return compiled or root in table.curated["custom: package"]
 
 
-def _autocast(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
+def _autocast(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:
     """An autocast that is on: what it does depends on the device that the export runs on."""
     general = name in ("torch.autocast", "torch.amp.autocast")
     device = args[0] if args and general else kwargs.get("device_type")

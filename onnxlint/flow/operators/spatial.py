@@ -152,9 +152,8 @@ def _unfold(call: Call) -> Value:
         return like(call, (*t.dims[:at], count, *t.dims[at + 1 :], size), None, t.kind)
     if t.dims is None or len(t.dims) != 4:
         return like(call, None, t.lead, t.kind)
-    kernels, dilation, padding, stride = (
-        call.arg(i, name) for i, name in enumerate(("kernel_size", "dilation", "padding", "stride"), 1)
-    )
+    names = ("kernel_size", "dilation", "padding", "stride")
+    kernels, dilation, padding, stride = (call.arg(i, name) for i, name in enumerate(names, 1))
     rows = shapes.windows(2, kernels, stride, padding, dilation)
     area = [Const(w.kernel) if w.kernel is not None else CONFIG for w in rows]
     return like(

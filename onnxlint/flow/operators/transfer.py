@@ -22,8 +22,8 @@ class Call:
     engine: Operating
     op: str
     name: str
-    args: list[dom.Value]
-    kwargs: dict[str, dom.Value]
+    args: dom.Args
+    kwargs: dom.Kwargs
     node: ast.AST
     method: bool = False
 

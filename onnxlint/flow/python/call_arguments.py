@@ -19,7 +19,7 @@ def is_starred(v: dom.Value) -> TypeGuard[dom.Seq]:
     return isinstance(v, dom.Seq) and v.trace is STARRED
 
 
-def without_stars(args: list[dom.Value]) -> list[dom.Value]:
+def without_stars(args: dom.Args) -> list[dom.Value]:
     """Arguments for what does not tell a `*` from a list."""
     for v in args:
         if type(v) is dom.Seq and v.trace is STARRED:
@@ -27,9 +27,7 @@ def without_stars(args: list[dom.Value]) -> list[dom.Value]:
     return args
 
 
-def bind(
-    engine: Defining, unit: FunctionUnit, args: Sequence[dom.Value], kwargs: dict[str, dom.Value]
-) -> dict[str, dom.Value]:
+def bind(engine: Defining, unit: FunctionUnit, args: Sequence[dom.Value], kwargs: dom.Kwargs) -> dict[str, dom.Value]:
     """Arguments by the names of the parameters; defaults for what was not given."""
     a = unit.args
     values: dict[str, dom.Value] = {}

@@ -58,7 +58,7 @@ def left(engine: Calling, v: dom.Value, node: ast.AST) -> None:
 
 
 def as_layer(
-    engine: Calling, owner: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+    engine: Calling, owner: dom.Instance, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
 ) -> dom.Value | None:
     """What the forward of the torch.nn class that an object's class derives from gives; None where there is none."""
     base = layer_base(owner.object.cls)
@@ -74,9 +74,7 @@ def layer_base(cls: ClassInfo) -> str | None:
     return f"torch.nn.{names[0].rpartition('.')[2]}" if names else None
 
 
-def decorated(
-    engine: Engine, fn: dom.Function, args: list[dom.Value], kwargs: dict[str, dom.Value], result: dom.Value
-) -> dom.Value:
+def decorated(engine: Engine, fn: dom.Function, args: dom.Args, kwargs: dom.Kwargs, result: dom.Value) -> dom.Value:
     """Run the wrappers that decorators of the project put around a function, and give what comes out of them.
 
     The function itself has run already: in the wrappers a name stands for it that gives `result`.
@@ -106,8 +104,8 @@ def _wrapped(
     fn: dom.Function,
     maker: dom.Function,
     decorator: ast.expr,
-    args: list[dom.Value],
-    kwargs: dict[str, dom.Value],
+    args: dom.Args,
+    kwargs: dom.Kwargs,
     result: dom.Value,
 ) -> dom.Value:
     """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
@@ -159,9 +157,7 @@ def _never_entered(engine: Calling, v: dom.Value | None) -> None:
                 _never_entered(engine, inner)
 
 
-def _loosely(
-    wrapper: dom.Function, args: list[dom.Value], kwargs: dict[str, dom.Value]
-) -> tuple[list[dom.Value], dict[str, dom.Value]]:
+def _loosely(wrapper: dom.Function, args: dom.Args, kwargs: dom.Kwargs) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     """What a wrapper takes as `*args` and `**kwargs`: it picks from them, and what it picks is not known there."""
     a = wrapper.unit.args
     named = [p.arg for p, _ in wrapper.unit.positional]
@@ -193,7 +189,7 @@ def hook_loosely(engine: InContext, holder: dom.Instance, hook: dom.Value, node:
             holder.object.attrs[LOOSE_HOOKS] = dom.Tuple((*hooks, hook))
 
 
-def operator_function(engine: InContext, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
+def operator_function(engine: InContext, name: str, args: dom.Args, node: ast.AST) -> dom.Value:
     """`operator.add(a, b)` and its like: what the operator gives."""
     short = name.rpartition(".")[2]
     frame = engine.frames[-1]

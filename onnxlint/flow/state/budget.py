@@ -5,8 +5,6 @@ transformers take two thousand at most. What did only bookkeeping a few times ta
 holds many others takes more steps: with the bounds on values (see domain.py) that bounds the time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Models that the source itself says how to build and feed: marked, exported by a call, or fed by a convention."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What the calls of a project give to constructors and scripts: a default that no call changes is what is exported."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What constructors of a large library always do: bookkeeping that is recalled after a few times, not run again."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a function reads later: the base of a view after a write through it, a number drawn for training only."""
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ what one gave in an earlier run is good as long as nothing that it read has chan
 their names alone.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

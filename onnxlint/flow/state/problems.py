@@ -1,7 +1,5 @@
 """What kept the analysis from a part of a file: an error of ours, or too many steps, costs that part alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

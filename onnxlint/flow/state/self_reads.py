@@ -1,7 +1,5 @@
 """Which attributes of `self` a method and a class read, by their text, and where first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Sequence
 

@@ -5,8 +5,6 @@ how deep the stack is, is recalled by no other entry point. What an export assig
 fixed order. What depends on a call that still runs (a recursion) is recalled only while that runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What is known of the variables where an observation was seen, in words: a remedy reads it, and looks at no value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from onnxlint.flow.values.domain import Array, Const, Data, Dim, Extent, Tensor, Value, as_int

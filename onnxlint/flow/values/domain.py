@@ -512,6 +512,8 @@ _Lower: TypeAlias = (
 Value: TypeAlias = (
     _Lower | Lambda | Function | Layer | Instance | Dict | Tuple | Seq | Shape | Dim | Array | Data | Tensor
 )
+Args: TypeAlias = list[Value]  # what a call gives by position, and by name
+Kwargs: TypeAlias = dict[str, Value]
 
 
 @dataclass(slots=True, eq=False, repr=False)

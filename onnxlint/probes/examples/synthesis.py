@@ -46,11 +46,8 @@ LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
 
 def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
     """The size of the axis that row lengths refer to: the second of an input with as many rows; else None."""
-    if (
-        not LENGTHS.search(word(name).lower())
-        or not dtype.removeprefix("torch.").startswith("int")
-        or len(shapes[name]) != 1
-    ):
+    whole = dtype.removeprefix("torch.").startswith("int")
+    if not LENGTHS.search(word(name).lower()) or not whole or len(shapes[name]) != 1:
         return None
     others = [n for n, s in shapes.items() if n != name and len(s) > 1 and s[0] == shapes[name][0]]
     words = _stems(word(name).lower())

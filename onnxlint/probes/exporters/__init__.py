@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -182,14 +181,6 @@ def _step(key: Any) -> str:
 def axes_of(leaf: str, dynamic: Mapping[str, Mapping[int, str]]) -> Mapping[int, str]:
     """The dynamic axes of a leaf: declared for it, or for the argument that holds it."""
     return dynamic.get(leaf) or dynamic.get(leaf.partition(".")[0]) or {}
-
-
-def signature(model: torch.nn.Module) -> inspect.Signature | None:
-    """The signature of `forward`, None where Python cannot tell it."""
-    try:
-        return inspect.signature(model.forward)
-    except (TypeError, ValueError):
-        return None
 
 
 def first_line(error: BaseException) -> str:

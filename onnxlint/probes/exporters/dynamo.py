@@ -23,6 +23,7 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatchi
 from torch.onnx._internal.exporter._errors import ConversionError, DispatchError
 
 from onnxlint.probes import exporters
+from onnxlint.probes.common.containers import signature_of
 from onnxlint.probes.common.userspace import error_frames, python_frames, user_frames
 from onnxlint.probes.exporters import Capture, Example, Export, Frames, Guard, Refusal, first_line, first_of_each
 from onnxlint.probes.exporters.graph import STACK_KEY
@@ -84,7 +85,7 @@ def dynamic_shapes(model: torch.nn.Module, example: Example) -> Any:
         axes = exporters.axes_of(name, example.dynamic)
         if axes and isinstance(leaf, torch.Tensor):
             shapes[leaf].update(dict.fromkeys(axes, torch.export.Dim.DYNAMIC))
-    asked = len(shapes) and exporters.signature(model)
+    asked = len(shapes) and signature_of(model.forward) is not None
     return shapes.dynamic_shapes(model, example.args, dict(example.kwargs)) if asked else None
 
 

@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_map_only
 
 from onnxlint.base.records import text_of
 from onnxlint.probes import exporters
+from onnxlint.probes.common.containers import signature_of
 from onnxlint.probes.common.userspace import error_frames, torchscript_frames, user_frames
 from onnxlint.probes.exporters import Conversion, Example, Export, Frames, Refusal, first_line
 from onnxlint.probes.exporters.graph import jit_frames, jit_nodes
@@ -109,12 +110,11 @@ def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...]
     args, kwargs = example.args, example.kwargs
     positional = example.named()[: len(args)]
     names, formatted = [name for name, _ in positional], [value for _, value in positional]
-    spelt = exporters.signature(model)
-    for name, parameter in list(spelt.parameters.items())[len(args) :] if spelt else ():
-        value = kwargs.get(name, parameter.default)
+    for parameter in (signature_of(model.forward) or ())[len(args) :]:
+        value = kwargs.get(parameter.name, parameter.default)
         if value is not parameter.empty:
             formatted.append(value)
-            names.append(name)
+            names.append(parameter.name)
     return tuple(formatted), names
 
 
@@ -185,9 +185,7 @@ def _value(tensor: torch.Tensor, value: Any) -> str:
 def _explained(error: Exception, model: torch.nn.Module, root: str) -> Refusal:
     """What the exporter said, and where it failed: in its traceback, else in the trace that it quotes."""
     message, text = first_line(error), text_of(error)
-    spelt = exporters.signature(model)
-    parameters = spelt.parameters.values() if spelt else ()
-    keywords = ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
+    keywords = ", ".join(f"`{p.name}`" for p in signature_of(model.forward) or () if p.kind is p.KEYWORD_ONLY)
     if keywords and isinstance(error, TypeError) and "positional argument" in text:
         message += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
     return Refusal(message, error_frames(error, root) or torchscript_frames(text, root))

@@ -98,11 +98,8 @@ class Bench:
             with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(self.limit):
                 screened = self._run(guess, mode)
             error = screened.error  # eager raises it too, unless it is of what fake tensors alone cannot do
-            if (
-                error is not None
-                and not isinstance(error, _NOT_FAKED + _OF_DATA)
-                and "fake" not in text_of(error).lower()
-            ):
+            of_fakes = isinstance(error, _NOT_FAKED + _OF_DATA) or "fake" in text_of(error).lower()
+            if error is not None and not of_fakes:
                 return screened
         trial = self._run(guess, None)
         before = dict(self.ranges)

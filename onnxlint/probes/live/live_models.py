@@ -14,11 +14,12 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import EXPORTERS, Location, to_json
+from onnxlint.probes.common.containers import signature_of
 from onnxlint.probes.common.model_copies import copied
 from onnxlint.probes.common.userspace import is_installed, is_user_code, program_files, user_frames
 from onnxlint.probes.examples.examples import ProbeFailure, batch_axis, checked_axes, parameters_of, put_live
 from onnxlint.probes.examples.vary import example_sizes, usual_sizes
-from onnxlint.probes.exporters import Example, leaves, programs, signature
+from onnxlint.probes.exporters import Example, leaves, programs
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.live import snapshot
 from onnxlint.probes.live.snapshot_client import Capture
@@ -245,8 +246,7 @@ def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: 
     named = dict(example.named())
     if not isinstance(shapes, Mapping):
         shapes = dict(zip(named, shapes, strict=False))
-    spelt = signature(model)
-    for p in spelt.parameters.values() if spelt else ():  # `*args` is one entry, a tuple
+    for p in signature_of(model.forward) or ():  # `*args` is one entry, a tuple
         if p.kind is p.VAR_POSITIONAL and isinstance(shapes.get(p.name), (tuple, list)):
             loose = [parameter for parameter in example.parameters if parameter.startswith("input_")]
             shapes = {**shapes, **dict(zip(loose, shapes[p.name], strict=False))}

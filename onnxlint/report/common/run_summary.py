@@ -90,11 +90,8 @@ def reproductions(report: Report, *, show_all: bool) -> str:
         return ""
     scripts = list(dict.fromkeys(e.repro for f in shown for e in words.most_telling(f.evidence) if e.repro))
     folder = PurePath(scripts[0]).parent
-    where = (
-        ""
-        if folder.parts[-3:-1] == (".onnxlint", "repro")
-        else f" --repro-dir {shlex.quote(words.clean(str(folder.parent)))}"
-    )
+    usual = folder.parts[-3:-1] == (".onnxlint", "repro")
+    where = "" if usual else f" --repro-dir {shlex.quote(words.clean(str(folder.parent)))}"
     verb = "has a reproduction" if len(shown) == 1 else "have reproductions"
     more = f"; {len(scripts) - 1} more with `onnxlint repro`" if len(scripts) > 1 else ""
     command = f"onnxlint repro {shlex.quote(words.clean(folder.name))}{where}"

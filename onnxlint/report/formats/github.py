@@ -51,13 +51,10 @@ def _at(path: str | None, line: int | None) -> dict[str, str]:
 
 
 def _line(name: str, fields: dict[str, str], message: str) -> str:
-    properties = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
+    values = {key: _data(value).replace(":", "%3A").replace(",", "%2C") for key, value in fields.items()}
+    properties = ",".join(f"{key}={value}" for key, value in values.items())
     return f"::{name} {properties}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return words.visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from onnxlint.base.edits import apply_edits, choose, written_lines
 from onnxlint.base.paths import leads_out
 from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Severity
+from onnxlint.report.progress import Progress
 from onnxlint.rules.engine.source_page import parsed
 from onnxlint.run import session
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.fixing.fix_proof import Proof, unhelpful
 from onnxlint.run.fixing.fix_writing import Change, unwritable
-from onnxlint.run.probing import Watcher
 from onnxlint.run.scopes import Scope
 from onnxlint.run.session import Session
 from onnxlint.source.parse import SourceFile, parse_source, read_source
@@ -91,7 +91,7 @@ def repair(
     *,
     unsafe: bool,
     hidden: Callable[[Finding], bool],
-    progress: Watcher | None = None,
+    progress: Progress | None = None,
     base: Base | None = None,
     roots: Sequence[Path] | None = (),
     buffers: Mapping[Path, bytes] = MappingProxyType({}),
