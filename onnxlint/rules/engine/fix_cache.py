@@ -36,11 +36,11 @@ def with_kept_fixes(
             by_path.setdefault(finding.span.path, []).append(number)
     texts = {path: text for path in by_path if (text := text_of(path)) is not None}
 
+    def asked(finding: Finding) -> tuple[bytes, bytes]:
+        return catalogue[finding.code].version, _as_bytes(finding)
+
     mine = {path: [findings[n] for n in by_path[path]] for path in texts}
-    wholes = {
-        path: digest(text, msgspec.msgpack.encode(mine[path]), *(catalogue[f.code].version for f in mine[path]))
-        for path, text in texts.items()
-    }
+    wholes = {path: digest(text, *(part for f in mine[path] for part in asked(f))) for path, text in texts.items()}
 
     def work(path: str, earlier: Written | None) -> Written:
         # libcst takes its time: a run with all cached need not wait.
@@ -49,9 +49,7 @@ def with_kept_fixes(
 
         page = Page(path, texts[path])
         known = {part: fix for part, fix in zip(earlier.parts, earlier.fixes, strict=True) if part} if earlier else {}
-        parts = [
-            digest(*page.excerpt(f.span.line), msgspec.msgpack.encode(f), catalogue[f.code].version) for f in mine[path]
-        ]
+        parts = [digest(*page.excerpt(f.span.line), *asked(f)) for f in mine[path]]
         broken: list[Diagnostic] = []
         left = [f for f, part in zip(mine[path], parts, strict=True) if part not in known]
         new = iter(with_fixes(left, lambda _: page, None if failures is None else broken))
@@ -69,7 +67,7 @@ def with_kept_fixes(
         KIND,
         texts,
         Written,
-        lambda path: digest(os.path.abspath(path)),
+        lambda path: digest(os.path.abspath(path).encode()),
         work,
         fits,
         store,
@@ -81,3 +79,10 @@ def with_kept_fixes(
         if failures is not None:
             failures += written.broken
     return tuple(fixed)
+
+
+def _as_bytes(finding: Finding) -> bytes:
+    try:
+        return msgspec.msgpack.encode(finding)
+    except UnicodeEncodeError:  # its path is no text
+        return repr(finding).encode("utf-8", "surrogatepass")
