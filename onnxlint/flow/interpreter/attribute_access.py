@@ -126,9 +126,8 @@ def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
     return dom.Method(t, name)
 
 
-def read_dim(engine: InContext, t: dom.Tensor, axis: dom.Value, trace_name: str = "") -> dom.Value:
+def read_dim(engine: InContext, t: dom.Tensor, axis: dom.Value) -> dom.Value:
     """`t.shape[axis]` or `t.size(axis)`."""
-    del trace_name
     number = dom.as_int(axis)
     if number is None:
         return dom.CONFIG if not t.axes else dom.Dim(t.axes, plain=False, trace=t.trace)
@@ -201,7 +200,6 @@ def item_of(engine: InContext, t: dom.Tensor, axis: int) -> dom.Tensor:
     """`t[i]`."""
     if t.dims:
         return replace(t, dims=t.dims[1:], view="index", given="")
-    del engine, axis
     return replace(t, dims=None, lead=None, view="index", given="")
 
 

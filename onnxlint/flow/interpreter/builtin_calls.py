@@ -82,7 +82,6 @@ def _least(how: str, args: Args) -> int:
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-        del kwargs
         first = args[0] if args else dom.Const(0)
         if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
             try:
@@ -98,7 +97,6 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
 
 
 def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     first = args[0] if args else dom.Const(False)
     if isinstance(first, dom.Const):
         return dom.Const(bool(first.literal))
@@ -108,7 +106,6 @@ def _bool(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AS
 
 
 def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         frame = engine.frames[-1]
@@ -134,7 +131,6 @@ def _len(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) 
 
 
 def _range(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     numbers = [dom.as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
     if 0 < len(given) == len(numbers) <= 3:
@@ -193,7 +189,6 @@ def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
 
 
 def _sum(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tuple) and v.items:
         result = v.items[0]
@@ -222,7 +217,6 @@ def _sorted(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
-    del kwargs
     if len(args) != 2:
         return dom.UNKNOWN
     if engine.context.tracing:
@@ -232,7 +226,6 @@ def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 
 def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
     if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
         return replace(args[0], kind=kind, view=None, given="", distinct=False)
@@ -241,7 +234,6 @@ def _abs(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 def _sequence(kind: str) -> Builtin:
     def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-        del kwargs
         if not args:
             return dom.Tuple((), kind)
         v = args[0]
@@ -266,7 +258,6 @@ def _sequence(kind: str) -> Builtin:
 
 def make_dict(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
-    del engine, node
     result = dom.Dict(tuple(kwargs.items()))
     if args and isinstance(args[0], dom.Dict):
         return dom.Dict((*args[0].items, *result.items), args[0].rest)
@@ -288,7 +279,6 @@ def make_dict(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: as
 
 
 def _enumerate(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         engine.report_loop(node, v)
@@ -308,7 +298,6 @@ def _side_by_side(engine: Observing, args: list[dom.Value], node: ast.AST) -> No
 
 
 def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     columns = [items_of(engine, v, node) for v in args]
     _side_by_side(engine, args, node)
     if (
@@ -323,7 +312,6 @@ def _zip(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 
 def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     if len(args) < 2:
         return dom.UNKNOWN
     columns = [items_of(engine, v, node) for v in args[1:]]
@@ -335,7 +323,6 @@ def _map(engine: Operating, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 
 
 def _anyall(engine: Observing, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         return frozen(engine, [v], node, "any()")
@@ -355,7 +342,6 @@ def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
 
 
 def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
         if len(args) > 2 and isinstance(found, (dom.Unknown, dom.Config)):
@@ -370,7 +356,6 @@ def _getattr(engine: Reading, args: list[dom.Value], kwargs: Kwargs, node: ast.A
 
 def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
-    del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
     if isinstance(owner, dom.External) and isinstance(name, dom.Const):
         full = f"{owner.name}.{name.literal}"
@@ -380,7 +365,6 @@ def _hasattr(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast
 
 
 def _setattr(engine: Assigning, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs, node
     if (
         len(args) == 3
         and isinstance(args[0], dom.Instance)
@@ -394,7 +378,6 @@ def _setattr(engine: Assigning, args: list[dom.Value], kwargs: Kwargs, node: ast
 
 
 def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs, node
     frame = engine.frames[-1]
     if args and isinstance(args[0], dom.ClassRef):
         return dom.Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or dom.UNKNOWN))
@@ -404,7 +387,6 @@ def _super(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
 
 
 def _first(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     if not args:
         return dom.UNKNOWN
     items = items_of(engine, args[0], node)
@@ -412,13 +394,11 @@ def _first(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.A
 
 
 def _same(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
 
 
 def _config(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, args, kwargs, node
     return dom.CONFIG
 
 
@@ -438,7 +418,6 @@ _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Siz
 
 def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
-    del kwargs
     if len(args) != 2:
         return dom.CONFIG
     v = args[0]
@@ -464,19 +443,16 @@ def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast
 
 
 def _str(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del kwargs
     v = args[0] if args else dom.CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
 
 
 def _slice(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, kwargs, node
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
 
 
 def _object(engine: InContext, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
-    del engine, args, kwargs, node
     return dom.UNKNOWN
 
 

@@ -53,6 +53,8 @@ _NO_OPERATORS = frozenset(
 # Operators that take sizes as sizes, or read none.
 _KEEPS_SIZES = frozenset(
     ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor", "arange", "zeros")
+    # Of the lengths that are packed by, however they were read, an observation of its own speaks.
+    + ("pack_padded_sequence",)
 )
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 

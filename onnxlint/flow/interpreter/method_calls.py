@@ -80,7 +80,6 @@ _TENSOR_METHODS: dict[str, Function] = {
 def _of_size(
     engine: Observing, owner: dom.Dim, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
-    del args, kwargs
     if owner.site is not None:
         return owner if name in _OF_ARRAYS else dom.UNKNOWN
     if name in _OF_NUMBERS:
@@ -167,7 +166,6 @@ def _inherited(
 def _of_layer(
     engine: Engine, owner: dom.Layer, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
-    del kwargs
     handler = _LAYER_METHODS.get(name)
     return handler(engine, owner, name, args, node) if handler is not None else dom.UNKNOWN
 
@@ -272,7 +270,6 @@ def _dict_method(owner: dom.Dict, name: str, args: list[dom.Value]) -> dom.Value
 def _of_sequence(
     engine: InContext, owner: dom.Tuple | dom.Seq, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
 ) -> dom.Value:
-    del kwargs
     if name in ("append", "appendleft", "extend", "insert", "add") and args and isinstance(node, ast.Call):
         item = args[-1]
         if name == "extend":

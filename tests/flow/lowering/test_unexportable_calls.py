@@ -147,6 +147,14 @@ FOUND = {
         "packed = pack_padded_sequence(x, lengths)\ny, _ = self.rnn(packed)\nreturn pad_packed_sequence(y)[0]",
         ["PackingCall: pack_padded_sequence(x, lengths)"],
     ),
+    "lengths that are read for packing, and for nothing else": (
+        "y, _ = self.rnn(pack_padded_sequence(x, lengths.cpu().numpy()))\nreturn pad_packed_sequence(y)[0]",
+        ["PackingCall: pack_padded_sequence(x, lengths.cpu().numpy())"],
+    ),
+    "lengths that are read for packing, and used again": (
+        "n = lengths.tolist()\ny, _ = self.rnn(pack_padded_sequence(x, n))\nreturn pad_packed_sequence(y)[0][: max(n)]",
+        ["Escape .tolist() data: lengths.tolist()", "PackingCall: pack_padded_sequence(x, n)"],
+    ),
     "a tensor in a file": (
         'torch.save(x * 2, "x.pt")\nreturn x * 2',
         ['FileWrite: torch.save(x * 2, "x.pt")'],
