@@ -50,11 +50,9 @@ _DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dro
 _NO_OPERATORS = frozenset(
     "cuda cpu pin_memory backward retain_grad bfloat16 half values indices real dequantize fill copy range".split()
 )
-# Operators that take sizes as sizes, or read none.
+# Operators that take sizes as sizes, or read none. Of the lengths that are packed by, an observation of its own speaks.
 _KEEPS_SIZES = frozenset(
-    ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor", "arange", "zeros")
-    # Of the lengths that are packed by, however they were read, an observation of its own speaks.
-    + ("pack_padded_sequence",)
+    "size numel tensor as_tensor from_numpy asarray new_tensor arange zeros pack_padded_sequence".split()
 )
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
