@@ -14,7 +14,7 @@ from onnxlint.flow.python import name_lookup
 from onnxlint.flow.state.protocols import Engine, InContext, Reading
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.joins import element
+from onnxlint.flow.values.joins import element, item_of
 
 _STATIC_ATTRIBUTES = frozenset(
     (
@@ -196,13 +196,6 @@ def _by_name(extent: dom.Extent, name: str, axis: int, rank: int, set_length: bo
     return extent
 
 
-def item_of(engine: InContext, t: dom.Tensor, axis: int) -> dom.Tensor:
-    """`t[i]`."""
-    if t.dims:
-        return replace(t, dims=t.dims[1:], view="index", given="")
-    return replace(t, dims=None, lead=None, view="index", given="")
-
-
 def items_of(engine: InContext, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
     if isinstance(v, dom.Layer):
@@ -216,7 +209,7 @@ def items_of(engine: InContext, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     if isinstance(v, dom.Seq):
         return [v.item]
     if isinstance(v, dom.Tensor):
-        return [item_of(engine, v, 0)]
+        return [item_of(v)]
     if isinstance(v, dom.Shape):
         return list(v.tensor.dims) if v.tensor.dims is not None else [dom.CONFIG]
     if isinstance(v, dom.Dict):

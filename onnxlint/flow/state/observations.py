@@ -470,6 +470,7 @@ class ExportCall(Observation, frozen=True):
     shapes_keys: tuple[str, ...] = ()
     shapes_size: int = 0
     for_a_version: bool = False  # it stands in an arm for some versions of torch
+    sized_on_request: bool = False  # in the other arm of a choice of sizes, a call has dynamic axes
     later_loads: tuple[tuple[Span, str], ...] = ()
 
     @property
