@@ -40,6 +40,7 @@ class LibraryCall(Call):
 Function = Callable[[LibraryCall], dom.Value]
 
 _NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
+_SPARES_DRAWS = re.compile(r"\bif (?:not )?(?:deterministic|greedy)\b")  # who calls it says whether to draw
 _RANDOM = frozenset(
     (
         "rand randn randint randperm rand_like randn_like randint_like bernoulli bernoulli_ multinomial normal "
@@ -536,6 +537,7 @@ def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> N
         if unexportable_calls.stand_in(engine, node):
             return
         latent = name.rpartition(".")[2] in _NOISE and _is_latent(frame, node)
+        latent = latent or any(f.unit is not None and _SPARES_DRAWS.search(f.unit.text) for f in engine.frames)
         engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent)
         asked = without_mode(engine.frames)
         if asked is not None:
