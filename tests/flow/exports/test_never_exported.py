@@ -52,7 +52,7 @@ WRAPPERS = {
     ),
     "what one of many runtimes gives": model(
         DRAW
-        + "if self.xml:  # OpenVINO\n    return self.run(x)\nelif self.plan:  # TensorRT\n    return self.plan(x * noise)\n"
+        + "if self.xml:  # OpenVINO\n    return self.run(x)\nelif self.plan:  # TensorRT\n    return self.plan(x)\n"
         "elif self.package:  # CoreML\n    return self.predict(x)\nelif self.graph:  # TensorFlow or TFLite\n"
         "    return self.graph(x)\nreturn self.net(x * noise)"
     ),
