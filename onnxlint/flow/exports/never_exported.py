@@ -130,7 +130,5 @@ def _asked_by_a_flag(text: str, at: int) -> bool:
 def _runs_exports(forward: FunctionUnit) -> bool:
     """True for the forward of a class that hands its input to one of many runtimes."""
     owner = forward.cls
-    if owner is None:
-        return False
-    text = owner.text if "self.backend" in forward.text else forward.text
+    text = owner.text if owner is not None and "self.backend" in forward.text else forward.text
     return len({name.lower() for name in _RUNTIMES.findall(text)}) >= 5
