@@ -407,6 +407,25 @@ def test_axes_on_what_is_no_tensor_and_on_a_scripted_model() -> None:
     assert scripted == {("ONX503", 1), ("ONX513", 1)}
 
 
+ARMS = """
+if {}:
+    torch.onnx.export(One().eval(), torch.randn(2, 8), path, dynamic_shapes={{'x': {{0: 'b'}}}})
+else:
+    torch.onnx.export(One().eval(), torch.randn(2, 8), path)
+"""
+
+
+@pytest.mark.parametrize("asked", ["batch_size is None", "args.dynamic", "not args.static_shape"])
+def test_a_call_that_fixes_sizes_on_request_beside_one_with_dynamic_axes(asked: str) -> None:
+    assert codes(ARMS.format(asked)) == set()
+
+
+def test_a_call_that_lacks_axes_in_another_choice_or_beside_no_other_call() -> None:
+    assert codes(ARMS.format("args.simplify")) == {("ONX501", 4)}
+    fixed = ARMS.format("args.dynamic").replace(", dynamic_shapes={'x': {0: 'b'}}", "")
+    assert codes(fixed) == {("ONX501", 2), ("ONX501", 4)}
+
+
 def test_axes_of_which_something_is_unknown_are_a_note() -> None:
     body = call("Two().eval()", PAIR, f"{NAMED}, dynamic_axes=axes(path)")
     either = "axes = {'y': [0]}\nif path:\n    axes.update({'x': [0]})\n" + body.replace("axes(path)", "axes")

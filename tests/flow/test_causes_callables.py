@@ -485,6 +485,22 @@ def test_noise_whose_strength_is_passed_in_is_meant(noise: str, objected: list[s
     assert [code for code, _, _ in findings_of(source)] == objected
 
 
+@pytest.mark.parametrize("flag", ["deterministic", "verbose"])
+def test_a_draw_that_a_flag_would_leave_out_is_asked_for(flag: str) -> None:
+    source = f"""
+        class M(nn.Module):
+            def draw(self, x):
+                return torch.distributions.Normal(x, 1.0).rsample()
+            def act(self, x, {flag}):
+                if {flag}:
+                    return x
+                return self.draw(x)
+            def forward(self, x: Tensor, {flag}: bool = False):
+                return self.act(x, {flag})
+    """
+    assert [code for code, _, _ in findings_of(source)] == ["ONX305"] * (flag == "verbose")
+
+
 @pytest.mark.parametrize(
     ("body", "objected"),
     [

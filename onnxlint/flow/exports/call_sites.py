@@ -46,9 +46,9 @@ class CallSite:
         self.scope = scope
         self.call = call
         self.shift = shift  # what its lines lack to those of the file
-        self._within = scope_of(module, scope)
-        self.name_of = self._within.name_of
-        self._dtype = self._within.dtype
+        self.within = scope_of(module, scope)
+        self.name_of = self.within.name_of
+        self._dtype = self.within.dtype
 
     def resolve(self, node: ast.expr | None, before: int | None = None) -> ast.expr | None:
         """What a name was last set to above line `before` (by default: above the call); other expressions unchanged."""
@@ -59,12 +59,12 @@ class CallSite:
         return None
 
     def _assigned(self, name: str, before: int) -> tuple[ast.expr, int] | None:
-        last = self._within.last_bound(name, before)
+        last = self.within.last_bound(name, before)
         if last is not None:
             line, value = last
             end = self.call.end_lineno or self.call.lineno
             # In an arm or a loop that the call stands outside of, it may not have run.
-            perhaps = any(not first <= end <= last for first, last in self._within.blocks_around(line))
+            perhaps = any(not first <= end <= last for first, last in self.within.blocks_around(line))
             return (value, line) if value is not None and not perhaps else None
         if isinstance(self.scope, ast.Module):
             return None
@@ -73,11 +73,6 @@ class CallSite:
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
                 return moved(statement.value, -self.shift), 1
         return None
-
-    @property
-    def for_a_version(self) -> bool:
-        """True for a call that runs under some versions of torch only."""
-        return id(self.call) in self._within.for_versions
 
     def wrapping(self, model: ast.expr | None) -> str:
         """`script`, `trace`, `compile` or `parallel` for a model wrapped so; "" for any other."""
@@ -105,7 +100,7 @@ class CallSite:
         before = before if before is not None else self.call.lineno
         if isinstance(node, ast.Name):
             value, start = self._assigned(node.id, before) or (None, 0)
-            cast = self._within.cast(node.id, start, before)
+            cast = self.within.cast(node.id, start, before)
             return cast if cast is not None or value is None else self.precision(value, default, start)
         if not isinstance(node, ast.Call):
             return None
@@ -146,7 +141,7 @@ class CallSite:
 
     def autocast(self) -> str | None:
         """The dtype of a `torch.autocast` on the CPU that the call stands in."""
-        items = (item.context_expr for node in self._within.withs.get(id(self.call), ()) for item in node.items)
+        items = (item.context_expr for node in self.within.withs.get(id(self.call), ()) for item in node.items)
         for context in (item for item in items if isinstance(item, ast.Call)):
             name = self.name_of(context.func)
             on_cpu = any(isinstance(a, ast.Constant) and a.value == "cpu" for a in context.args)
@@ -207,7 +202,7 @@ class CallSite:
         end = self.call.end_lineno or self.call.lineno
         loads: list[ast.expr] = []
         for statement in islice(self._after(), LATER):
-            for node in self._within.loads_in(statement):
+            for node in self.within.loads_in(statement):
                 if node.lineno <= end:
                     continue
                 if self.name_of(node.func).startswith(EXPORTING):
@@ -227,7 +222,7 @@ class CallSite:
 
     def _after(self) -> Iterator[ast.stmt]:
         """The statements that run after the one with the call: later ones of its block, and of the blocks around it."""
-        for block, index in reversed(self._within.way_to(self.call)):
+        for block, index in reversed(self.within.way_to(self.call)):
             yield from islice(block, index + 1, None)
 
 

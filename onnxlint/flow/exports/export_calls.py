@@ -7,7 +7,7 @@ from onnxlint.base.records import Span
 from onnxlint.flow.exports.export_inputs import around, fed, outputs, parameters_of, signature
 from onnxlint.flow.exports.export_models import candidate, names_of
 from onnxlint.flow.exports.export_scopes import dicts_by_keys
-from onnxlint.flow.exports.train_modes import heeds_mode
+from onnxlint.flow.exports.train_modes import differs_in_file
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Defining, Engine, Exporting, InContext
 from onnxlint.flow.values import domain as dom
@@ -50,7 +50,7 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
         api=name,
         dynamo=dynamo,
         mode=_mode(model),
-        mode_matters=heeds_mode(model) if _mode(model) == "train" else (),
+        mode_matters=differs_in_file(model) if _mode(model) == "train" else (),
         model=_label(model),
         has_dynamic_axes=unknown or not dom.is_none(axes_value),
         has_dynamic_shapes=not dom.is_none(shapes_value),

@@ -155,7 +155,8 @@ def around(engine: InContext, arguments: dict[str, dom.Value], node: ast.AST) ->
         "shapes_form": form,
         "shapes_keys": keys,
         "shapes_size": size,
-        "for_a_version": site.for_a_version,
+        "for_a_version": id(node) in site.within.for_versions,
+        "sized_on_request": id(node) in site.within.sized_on_request,
         "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
     }
 

@@ -24,6 +24,7 @@ DTYPES = {
 CASTS = ("half", "bfloat16", "float", "double")
 LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|model|params|parameters|state)\w*")
 EXPORTING = ("torch.onnx.", "torch.export.", "torch.jit.")
+_SIZES = re.compile(r"batch|dynamic|static|size|shape|axes|\bbs\b", re.IGNORECASE)
 _ARMS = (ast.If, ast.For, ast.While, ast.Try, ast.Match)
 _LEAVES = (ast.Return, ast.Raise)
 
@@ -201,6 +202,17 @@ class CallScope:
         return frozenset(id(n) for choice in asking for n in ast.walk(choice) if isinstance(n, ast.Call))
 
     @cached_property
+    def sized_on_request(self) -> frozenset[int]:
+        """The ids of the calls in one arm of a choice of sizes, whose other arm passes dynamic axes to a call."""
+        choices = [n for n in self.own if isinstance(n, ast.If) and n.orelse and _SIZES.search(ast.unparse(n.test))]
+        arms = [[_calls(arm) for arm in (n.body, n.orelse)] for n in choices]
+        pairs = [pair for one, other in arms for pair in ((one, other), (other, one))]
+        axes = ("dynamic_axes", "dynamic_shapes")
+        return frozenset(
+            id(c) for one, other in pairs if any(k.arg in axes for o in other for k in o.keywords) for c in one
+        )
+
+    @cached_property
     def withs(self) -> dict[int, list[ast.With | ast.AsyncWith]]:
         """The `with` statements around each call, by its id; the outermost first."""
         around: dict[int, list[ast.With | ast.AsyncWith]] = {}
@@ -208,6 +220,10 @@ class CallScope:
             for inner in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
                 around.setdefault(id(inner), []).append(node)
         return around
+
+
+def _calls(block: Block) -> list[ast.Call]:
+    return [node for statement in block for node in ast.walk(statement) if isinstance(node, ast.Call)]
 
 
 @lru_cache(maxsize=16)

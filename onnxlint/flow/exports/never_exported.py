@@ -17,6 +17,7 @@ _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
 _names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
+_TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -64,7 +65,7 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
     if any(".loss." in b for b in cls.external_bases()):
         return True
     unit = cls.find_method("forward")
-    if unit is not None and (_gives_a_loss(engine, cls, unit) or _runs_exports(unit)):
+    if unit is not None and (_gives_a_loss(engine, cls, unit) or _runs_exports(unit) or _gives_arrays(unit)):
         return True
     images = any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values())
     return images and not _has_weights(engine, cls)
@@ -103,6 +104,14 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
     return isinstance(inner, Instance) and unit is not None and _gives_a_loss(engine, inner.object.cls, unit, depth + 1)
 
 
+def _gives_arrays(forward: FunctionUnit) -> bool:
+    """True for a forward from arrays to arrays: every return gives one that numpy made, and no tensor is read."""
+    text = forward.text
+    given = [re.match(r"(\w+)[ \t]*(?:#|$)", match["value"], re.MULTILINE) for match in _RETURN.finditer(text)]
+    made = set(re.findall(r"^[ \t]+(\w+) = (?:np|numpy)\.(?!random)\w+\(", text, re.MULTILINE))
+    return bool(given) and all(m is not None and m[1] in made for m in given) and not _TENSORS.search(text)
+
+
 def _asked_by_a_flag(text: str, at: int) -> bool:
     """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
     depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
@@ -121,6 +130,5 @@ def _asked_by_a_flag(text: str, at: int) -> bool:
 def _runs_exports(forward: FunctionUnit) -> bool:
     """True for the forward of a class that hands its input to one of many runtimes."""
     owner = forward.cls
-    if owner is None or "self.backend" not in forward.text:
-        return False
-    return len({name.lower() for name in _RUNTIMES.findall(owner.text)}) >= 5
+    text = owner.text if owner is not None and "self.backend" in forward.text else forward.text
+    return len({name.lower() for name in _RUNTIMES.findall(text)}) >= 5

@@ -11,6 +11,7 @@ from onnxlint.flow.values.node_places import Place, last_name
 _ASKS = re.compile(r"\bself\.training\b")
 _NAME = re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:Lazy)?(\w+?)(?:[123]d)?$")
 _WORDS = (("Dropout", "dropout"), ("BatchNorm", "batch norm"), ("InstanceNorm", "instance norm"))
+_WRITTEN_ALIKE = "batch norm stays in training mode"  # measured: dynamo writes it as in eval mode
 _RECURRENT = ("RNN", "LSTM", "GRU")
 _DROPPING = ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")  # dropout=0.1
 
@@ -18,6 +19,11 @@ _DROPPING = ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer"
 def heeds_mode(model: dom.Value) -> tuple[str, ...]:
     """What the model is made of that is known to differ in training mode, and is in that mode: in plain words."""
     return tuple(dict.fromkeys(_heeding(model, set())))
+
+
+def differs_in_file(model: dom.Value) -> tuple[str, ...]:
+    """What of that dynamo writes otherwise than in eval mode; TorchScript turns that mode on."""
+    return tuple(words for words in heeds_mode(model) if words != _WRITTEN_ALIKE)
 
 
 def _heeding(v: dom.Value, seen: set[dom.Object]) -> Iterator[str]:

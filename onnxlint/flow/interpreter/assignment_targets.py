@@ -9,7 +9,7 @@ from onnxlint.flow.lowering import index_lowering, sizes_as_numbers
 from onnxlint.flow.python import outside_state
 from onnxlint.flow.state.observations import StateWrite
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.joins import join, join_all, updated
+from onnxlint.flow.values.joins import item_of, join, join_all, updated
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
 
@@ -65,7 +65,7 @@ class Targets(Expressions):
         elif isinstance(v, dom.Tensor):
             if starred is not None:  # without a star, eager itself takes one length only
                 self.engine.report_loop(target, v)
-            item = self.engine.item_of(v, 0)
+            item = item_of(v)
             parts = [dom.Seq(item) if i == starred else item for i in range(count)]
         elif isinstance(v, dom.Tuple) and starred is None and len(v.items) == count:
             parts = list(v.items)

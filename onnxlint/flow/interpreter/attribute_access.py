@@ -12,7 +12,7 @@ from onnxlint.flow.python import name_lookup
 from onnxlint.flow.state.protocols import Engine, InContext, Reading
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.joins import element
+from onnxlint.flow.values.joins import element, item_of
 
 _STATIC_ATTRIBUTES = frozenset(
     (
@@ -214,7 +214,7 @@ def items_of(engine: InContext, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     if isinstance(v, dom.Seq):
         return [v.item]
     if isinstance(v, dom.Tensor):
-        return [item_of(engine, v, 0)]
+        return [item_of(v)]
     if isinstance(v, dom.Shape):
         return list(v.tensor.dims) if v.tensor.dims is not None else [dom.CONFIG]
     if isinstance(v, dom.Dict):

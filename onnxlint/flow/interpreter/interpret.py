@@ -578,10 +578,6 @@ class Interpreter(Objects):
             return attribute_access.items_of(self, made, node)
         return attribute_access.items_of(self, v, node)
 
-    def item_of(self, t: dom.Tensor, axis: int) -> dom.Tensor:
-        """`t[i]`."""
-        return attribute_access.item_of(self, t, axis)
-
     def unpack_shape(self, shape: dom.Shape, count: int, starred: int | None, names: Sequence[str]) -> list[dom.Value]:
         """`b, n, c = x.shape`."""
         return attribute_access.unpack_shape(self, shape, count, starred, names)

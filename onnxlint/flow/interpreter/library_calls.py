@@ -38,6 +38,7 @@ class LibraryCall(Call):
 Function = Callable[[LibraryCall], dom.Value]
 
 _NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
+_SPARES_DRAWS = re.compile(r"\bif (?:not )?(?:deterministic|greedy)\b")  # who calls it says whether to draw
 _RANDOM = frozenset(
     (
         "rand randn randint randperm rand_like randn_like randint_like bernoulli bernoulli_ multinomial normal "
@@ -48,9 +49,9 @@ _DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dro
 _NO_OPERATORS = frozenset(
     "cuda cpu pin_memory backward retain_grad bfloat16 half values indices real dequantize fill copy range".split()
 )
-# Operators that take sizes as sizes, or read none.
+# Operators that take sizes as sizes, or read none. Of the lengths that are packed by, an observation of its own speaks.
 _KEEPS_SIZES = frozenset(
-    ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor", "arange", "zeros")
+    "size numel tensor as_tensor from_numpy asarray new_tensor arange zeros pack_padded_sequence".split()
 )
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
@@ -473,7 +474,9 @@ _INSPECTED: dict[str, Callable[[LibraryCall], None]] = {
 def _lowered(call: LibraryCall, entry: Op) -> None:
     """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
-    refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
+    # What a condition alone asks for is no part of TorchScript's graph.
+    asking = [e for e in engine.context.exporters if e == "dynamo" or not engine.context.testing]
+    refused = [e for e in asking if entry.lowers(e, engine.context.opset) is False]
     detail = ""
     for condition in entry.unless:
         refuses = condition.exporter in engine.context.exporters and condition.outcome == "refused"
@@ -525,6 +528,7 @@ def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> N
         if unexportable_calls.stand_in(engine, node):
             return
         latent = name.rpartition(".")[2] in _NOISE and _is_latent(frame, node)
+        latent = latent or any(f.unit is not None and _SPARES_DRAWS.search(f.unit.text) for f in engine.frames)
         engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent)
         asked = without_mode(engine.frames)
         if asked is not None:

@@ -46,6 +46,8 @@ def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node:
         asked = args[:1] if plain == "torch.cond" and args else values
         if kind is obs.AutocastCall:
             _autocast(engine, name, args, kwargs, node)
+        elif kind is obs.PackingCall:
+            emit(engine, node, kind, name, {**table.outcomes(form, plain), **_lengths_kept(values)})
         elif kind not in (obs.FileWrite, obs.Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
             emit(engine, node, kind, name, form, plain)
     elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
@@ -129,6 +131,12 @@ def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
         emit(engine, node, obs.DirectForward, called.name, "direct forward")
+
+
+def _lengths_kept(values: Iterable[dom.Value]) -> dict[str, Outcome]:
+    """What becomes of lengths that were read into numpy or Python on the way: TorchScript keeps the example's."""
+    read = any(isinstance(v, (dom.Data, dom.Array)) and not v.fixed for v in values)
+    return {"torchscript": Outcome.WRONG_VALUES} if read else {}
 
 
 def _is_kernel(table: OpTable, name: str) -> bool:

@@ -176,7 +176,8 @@ class Call(Operation, frozen=True):
 class RandomDraw(Call, frozen=True):
     """Random numbers; `source` is the generator: torch's, or one of Python or numpy.
 
-    `latent` is True where they are what a generator begins from: noise alone, which a part of the model is fed.
+    `latent` is True where they are what a generator begins from: noise alone, which a part of the model is fed; and
+    where a flag of a function on the way (`deterministic`) would leave the draw out.
     """
 
     source: Literal["torch", "python"] = "torch"
@@ -470,6 +471,7 @@ class ExportCall(Observation, frozen=True):
     shapes_keys: tuple[str, ...] = ()
     shapes_size: int = 0
     for_a_version: bool = False  # it stands in an arm for some versions of torch
+    sized_on_request: bool = False  # in the other arm of a choice of sizes, a call has dynamic axes
     later_loads: tuple[tuple[Span, str], ...] = ()
 
     @property

@@ -191,6 +191,12 @@ def element(v: dom.Tuple | dom.Seq) -> dom.Value:
     return v.item if isinstance(v, dom.Seq) else join_all(v.items) or dom.UNKNOWN
 
 
+def item_of(t: dom.Tensor) -> dom.Tensor:
+    """Any `t[i]`, along the first axis."""
+    known = {"dims": t.dims[1:]} if t.dims else {"dims": None, "lead": None}
+    return replace(t, **known, view="index", given="")
+
+
 def updated(owner: dom.Dict, new: dom.Dict) -> dom.Dict:
     """A dict after `owner.update(new)`: a key that it has stays where it is."""
     items = tuple({**dict(owner.items), **dict(new.items)}.items())

@@ -36,12 +36,6 @@ def all_rules() -> Mapping[str, Rule]:
     return dict(sorted(rules.items()))
 
 
-@cache
-def mending_rules() -> Mapping[str, Rule]:
-    """The rules of our own that write fixes, by code."""
-    return {code: rule for code, rule in all_rules().items() if rule.safety is not Safety.MANUAL}
-
-
 def rules_of(codes: Iterable[str]) -> tuple[dict[str, Rule], list[Diagnostic]]:
     """The rules of some codes, with those of installed packages, which are imported here; why one cannot be."""
     rules: dict[str, Rule] = {}

@@ -47,6 +47,15 @@ WRAPPERS = {
     "a loss, or an embedding where a flag asks for it": model(
         "if embed:\n    return self.net(x)\n" + DRAW + "return F.mse_loss(self.net(x * noise), x)", "x, embed=False"
     ),
+    "arrays of arrays": model(
+        "y = np.zeros([x.shape[0], 3])\nfor i, row in enumerate(x):\n    y[i] = fit(row)\nreturn y"
+    ),
+    "what one of many runtimes gives": model(
+        DRAW
+        + "if self.xml:  # OpenVINO\n    return self.run(x)\nelif self.plan:  # TensorRT\n    return self.plan(x)\n"
+        "elif self.package:  # CoreML\n    return self.predict(x)\nelif self.graph:  # TensorFlow or TFLite\n"
+        "    return self.graph(x)\nreturn self.net(x * noise)"
+    ),
     "a loss of another method": model(
         "return self.rollout(x)", more="def rollout(self, x):\n    noise = torch.rand(2)\n    return x.mean_loss()\n"
     ),

@@ -147,6 +147,22 @@ FOUND = {
         "packed = pack_padded_sequence(x, lengths)\ny, _ = self.rnn(packed)\nreturn pad_packed_sequence(y)[0]",
         ["PackingCall: pack_padded_sequence(x, lengths)"],
     ),
+    "an operator without a form that a condition alone asks for": (
+        "if torch.isclose(x, x * 2).any():\n    raise ValueError\nreturn x * 2",
+        ["Assertion data: torch.isclose(x, x * 2).any()"],
+    ),
+    "an operator without a form, whose result is asked for later": (
+        "close = torch.isclose(x, x * 2)\nreturn x * close",
+        ["Call export-error: torch.isclose(x, x * 2)"],
+    ),
+    "lengths that are read for packing, and for nothing else": (
+        "y, _ = self.rnn(pack_padded_sequence(x, lengths.cpu().numpy()))\nreturn pad_packed_sequence(y)[0]",
+        ["PackingCall: pack_padded_sequence(x, lengths.cpu().numpy())"],
+    ),
+    "lengths that are read for packing, and used again": (
+        "n = lengths.tolist()\ny, _ = self.rnn(pack_padded_sequence(x, n))\nreturn pad_packed_sequence(y)[0][: max(n)]",
+        ["Escape .tolist() data: lengths.tolist()", "PackingCall: pack_padded_sequence(x, n)"],
+    ),
     "a tensor in a file": (
         'torch.save(x * 2, "x.pt")\nreturn x * 2',
         ['FileWrite: torch.save(x * 2, "x.pt")'],
