@@ -183,6 +183,7 @@ _FORMAT = {"type": click.Choice(FORMATS), "default": "full", "show_default": Tru
 _NUMBER = {"type": click.IntRange(min=0), "metavar": "N"}
 _ADDRESS = {"metavar": "ADDRESS", "callback": _scheduler}
 _PAGE = {"type": click.Path(path_type=Path), "callback": _report, "metavar": "FILE"}
+_SIZE = {"callback": _read_by(parse_memory), "metavar": "SIZE"}
 _PATH = click.Path(path_type=Path)
 _ABSOLUTE = {"type": _PATH, "callback": lambda ctx, param, value: None if value is None else Path.cwd() / value}
 

@@ -194,13 +194,6 @@ def _by_name(extent: dom.Extent, name: str, axis: int, rank: int, set_length: bo
     return extent
 
 
-def item_of(engine: InContext, t: dom.Tensor, axis: int) -> dom.Tensor:
-    """`t[i]`."""
-    if t.dims:
-        return replace(t, dims=t.dims[1:], view="index", given="")
-    return replace(t, dims=None, lead=None, view="index", given="")
-
-
 def items_of(engine: InContext, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
     if isinstance(v, dom.Layer):
