@@ -42,6 +42,7 @@ _ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.mod
 _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openvino|tensorrt)\(")
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _TEST_FOLDERS, _DEMO_FOLDERS = ("test", "tests", "testing", "unittests"), ("demo", "demos")
+_MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _PREPARES = re.compile(r"Augment|Preprocess|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
@@ -126,7 +127,10 @@ class Reach:
         names = [name.rpartition(".")[2] for _, name in self.exporting]
         calls = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\(")
         callers: dict[str, None] = {}
+        export = {info for info, *_ in self.roots}
         for info, name in reversed(self.exporting[:CALLERS]):
+            if info not in export and (self.is_test(info, name) or self._in_folder(info, _MEASURING)):
+                continue  # the model is what the code says that is tested or measured there
             cls = info.classes.get(name.partition(".")[0])
             units = [*(cls.methods.values() if cls is not None else ()), *filter(None, [info.functions.get(name)])]
             callers |= {

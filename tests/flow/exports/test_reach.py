@@ -47,6 +47,20 @@ def test_what_registers_itself_does_not_count_as_what_exports(tmp_path: Path) ->
     assert exporting == {("export.py", "main"), ("cli.py", "run"), ("cli.py", "<module>")}
 
 
+@pytest.mark.parametrize(
+    ("script", "runs"), [("cli.py", True), ("tests/cases.py", False), ("benchmarks/speed.py", False)]
+)
+def test_callers_that_test_or_measure_the_export_are_not_run(script: str, runs: bool) -> None:
+    """What a test passes is not what the project exports."""
+    files = {
+        "export.py": SCRIPT,
+        "model.py": _net("Net"),
+        script: "from export import main\n\ndef run():\n    main()\n",
+    }
+    reach = Reach(list(project_of(files).modules.values()))
+    assert reach.callers() == ([f"/nowhere/{script}:run"] if runs else [])
+
+
 @pytest.mark.parametrize(("imports", "inside"), [("pkgutil.walk_packages(__path__)", True), ("()", False)])
 def test_a_package_that_imports_all_it_holds_may_export_any_of_it(imports: str, inside: bool, tmp_path: Path) -> None:
     """What registers itself in modules that nobody names is looked up in a table."""
