@@ -41,3 +41,22 @@ def test_a_class_derived_from_a_model_of_a_library_is_a_module(base: str) -> Non
 @pytest.mark.parametrize("base", ["torchvision.datasets.folder", "collections.abc"])
 def test_a_class_derived_from_anything_else_is_none(base: str) -> None:
     assert findings_of(ENCODER.format(base=base)) == set()
+
+
+LISTED = """\
+def joined(tokens, count):
+    last = tokens[-count:]
+    return torch.cat([token for _, token in last], dim=-1)
+
+class Head(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+    def forward(self, {name}):
+        return joined({name}, self.count)
+"""
+
+
+@pytest.mark.parametrize(("name", "codes"), [("x", ["ONX104"]), ("token_list", []), ("stage_tuple", [])])
+def test_what_is_named_a_list_may_be_one(name: str, codes: list[str]) -> None:
+    assert [code for code, _, _ in findings_of(LISTED.format(name=name))] == codes

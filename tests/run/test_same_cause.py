@@ -51,6 +51,17 @@ def export():
     names = {"x": {0: "batch", 1: "time"}}
     torch.onnx.export(M(), (torch.zeros(2, 3, 4),), "m.onnx", input_names=["x"], dynamic_axes=names, dynamo=False)
 """
+DATA = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        a = x.data * 2
+        return self.later(a + x[:, 0].data)
+
+    def later(self, x):
+        return x.data + x.data.new(4).zero_()
+"""
 CALLS = """\
 import torch
 
@@ -142,6 +153,11 @@ def test_complex_numbers_are_one_finding_for_a_class_or_a_plain_function(check):
     head = next(f for f in merged.findings if f.span.line == 8)
     assert [s.line for s in head.also] == [11, 12, 12]
     assert set(head.effects) == {"torchscript", "dynamo"}
+
+
+def test_tensors_that_a_function_takes_out_of_the_trace_are_one_finding(check):
+    merged = one_per_cause(check(DATA))
+    assert places(merged, "ONX411") == [(5, [6]), (9, [])]
 
 
 def test_a_loop_over_another_axis_is_another_cause(check):

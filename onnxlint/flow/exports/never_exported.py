@@ -18,6 +18,7 @@ _LOSS_AMONG = re.compile(
 )
 _names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
+_GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](target|label)s?['\"]: *\1s?\b")  # beside predictions, to be compared
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -59,13 +60,18 @@ def is_a_loss(unit: FunctionUnit) -> bool:
 
 
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
-    """True for a loss, a training wrapper, a runner of exports, and a transform of images without weights."""
-    if "Loss" in cls.name or cls.name.endswith(("Criterion", "Matcher", "Assigner")):
+    """True for a loss, a wrapper for training or scoring, a runner of exports, a transform of images alone."""
+    if "Loss" in cls.name or cls.name.endswith(("Criterion", "CrossEntropy", "Matcher", "Assigner")):
         return True
     if any(".loss." in b for b in cls.external_bases()):
         return True
     unit = cls.find_method("forward")
-    if unit is not None and (_gives_a_loss(engine, cls, unit) or _runs_exports(unit) or _gives_arrays(unit)):
+    if unit is not None and (
+        _gives_a_loss(engine, cls, unit)
+        or _runs_exports(unit)
+        or _gives_arrays(unit)
+        or _GIVES_TARGETS.search(unit.text)
+    ):
         return True
     images = any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values())
     return images and not _has_weights(engine, cls)
@@ -92,8 +98,8 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
 
 
 def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> bool:
-    """True for `self.name(...)` where that is a method, or a module, that gives a loss."""
-    call = re.match(r"self\.(\w+)\(", value)
+    """True for `self.name(...)`, weighted or summed up, where that is a method, or a module, that gives a loss."""
+    call = re.match(r"(?:sum\(\[?)?(?:\w+ \* )?self\.(\w+)\(", value)
     if call is None:
         return False
     method = cls.find_method(call[1])

@@ -18,7 +18,7 @@ from onnxlint.flow.values.equivalent_code import counts
 from onnxlint.flow.values.node_places import Body, argument, assignments
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_STATIC = frozenset(("shape", "size", "dtype", "device", "dim", "ndim", "numel", "is_cuda", "data_ptr", "type"))
+_STATIC = frozenset("shape size dtype device dim ndim numel is_cuda data_ptr type new".split())
 
 
 def operator(engine: Engine, call: Call, entry: Op | None) -> bool:

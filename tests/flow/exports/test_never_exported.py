@@ -47,6 +47,13 @@ WRAPPERS = {
     "a loss, or an embedding where a flag asks for it": model(
         "if embed:\n    return self.net(x)\n" + DRAW + "return F.mse_loss(self.net(x * noise), x)", "x, embed=False"
     ),
+    "a weighted sum of losses": model(
+        "return sum([w * self.compare(y, x) for w, y in zip(self.weights, x)])",
+        more="def compare(self, y, x):\n    loss = (self.net(y) * torch.rand(1)).mean()\n    return loss\n",
+    ),
+    "predictions beside targets": model(
+        DRAW + 'y = self.net(x * noise)\nreturn {"preds": y, "target": targets}', "x, targets"
+    ),
     "arrays of arrays": model(
         "y = np.zeros([x.shape[0], 3])\nfor i, row in enumerate(x):\n    y[i] = fit(row)\nreturn y"
     ),

@@ -369,6 +369,7 @@ SILENT = {
     "the clock in a message": "start = time.time()\ny = x * 2\nprint(time.time() - start)\nreturn y",
     "a branch on the clock": "start = time.time()\nif time.time() - start > 5:\n    print('slow')\nreturn x * 2",
     "the shape of data": "return x.view(x.data.shape[0], -1)",
+    "a new tensor of the dtype of data": "return x + x.data.new(3).zero_()",
     "the dtype of data": "return mask.to(self.lin.weight.data.dtype)",
     "detach": "return x.detach() * 2",
     "a setting in a file": 'pickle.dump(self.fast, open("f", "wb"))\nreturn x * 2',
