@@ -13,9 +13,10 @@ from onnxlint.base.records import Diagnostic
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import ModuleOutline, full_name, outline_of
-from onnxlint.source.parse import KEPT, SourceFile, decode_source, read_bytes, syntax_fault
+from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"
+FILES, CHARACTERS = 256, 4_000_000  # of a project whose trees are kept
 WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
 
 _encoder = msgspec.msgpack.Encoder()
@@ -78,8 +79,8 @@ class Index:
                 self.faulty[source.path] = parsed
         self._encoded |= {path: outline for path, outline in outlines.items() if outline is not None}
         infos = [self._project.add(self.sources[path]) for path in paths if path in self._encoded]
-        for info in infos if len(self._project.modules) <= KEPT else ():  # no more trees than are kept
-            info.parsed = info.source in missing
+        for info in infos:
+            info.parsed = info.source.keeps_tree
         return infos
 
     def files(self) -> dict[str, SourceFile]:
@@ -107,8 +108,10 @@ class Index:
 
     def _parse(self, missing: Sequence[SourceFile]) -> list[bytes | Diagnostic]:
         processes = self._processes if sum(len(s.text) for s in missing) >= WORTH_PROCESSES else 1
+        sources = [*(info.source for info in self._project.modules.values()), *missing]
+        keep = len(sources) <= FILES and sum(len(s.text) for s in sources) <= CHARACTERS
         results: dict[int, bytes | Diagnostic] = {}
-        workers.run(lambda n: _parse_one(missing[n]), range(len(missing)), processes, results.__setitem__)
+        workers.run(lambda n: _parse_one(missing[n], keep), range(len(missing)), processes, results.__setitem__)
         return [results[number] for number in range(len(missing))]
 
     def load(self, path: Path) -> SourceFile | None:
@@ -157,8 +160,11 @@ def _imported(info: ModuleInfo) -> Iterator[str]:
             name = name.rpartition(".")[0]
 
 
-def _parse_one(source: SourceFile) -> bytes | Diagnostic:
-    return syntax_fault(source) or _encoder.encode(outline_of(source.tree, source.text, source.lines))
+def _parse_one(source: SourceFile, keep: bool = False) -> bytes | Diagnostic:
+    fault = syntax_fault(source)
+    if keep and fault is None:
+        source.keep_tree()
+    return fault or _encoder.encode(outline_of(source.tree, source.text, source.lines))
 
 
 def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo, Reads, Session
 from onnxlint.project.outline import LIBRARIES, ModuleOutline, full_name, import_outlines, outline_of
-from onnxlint.source.parse import SourceFile, functions_of, tree_of
+from onnxlint.source.parse import SourceFile, tree_of
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -131,7 +131,7 @@ def _definition(
     """The tree of a function, from its own lines; from the whole file if they need it."""
     source = unit.module.source
     if unit.module.parsed:
-        return functions_of(source)[unit.line]
+        return source.functions[unit.line]
     try:
         return parse("\n".join(source.lines[unit.first - 1 : unit.last]))
     except (SyntaxError, ValueError):

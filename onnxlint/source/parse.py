@@ -10,7 +10,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, islice
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 
 MAX_BYTES = 5_000_000
-KEPT = 256  # trees of whole files
+KEPT = 16  # trees of whole files that nobody keeps
 MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the analysis as much again
 _TOKEN = re.compile(
     r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|[^\w\s]'
@@ -55,7 +55,22 @@ class SourceFile:
     @property
     def tree(self) -> ast.Module:
         """The tree of the whole file."""
-        return _tree_of(self)
+        return vars(self).get("_tree") or _tree_of(self)
+
+    def keep_tree(self) -> None:
+        """Keep the tree as long as this: it takes 32 bytes and more for each character."""
+        vars(self)["_tree"] = _tree_of(self)
+
+    @property
+    def keeps_tree(self) -> bool:
+        """Whether the tree is kept."""
+        return "_tree" in vars(self)
+
+    @cached_property
+    def functions(self) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The functions of a file that keeps its tree, by the line that names them."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return {s.lineno: s for s in _each_statement(self.tree.body) if isinstance(s, kinds)}
 
     @property
     def length(self) -> int:
@@ -165,13 +180,6 @@ def nodes_of(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
         return ast.walk(tree_of(f"{above}{text}\n"))
     except (SyntaxError, ValueError):  # such as `else: x = 1`
         return ast.walk(source.tree)
-
-
-@lru_cache(maxsize=KEPT)
-def functions_of(source: SourceFile) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions of a file, in its tree, by the line that names them."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return {s.lineno: s for s in _each_statement(source.tree.body) if isinstance(s, kinds)}
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ from onnxlint.rules.engine.registry import all_rules
 from onnxlint.rules.engine.rule import Rule
 
 ALL = contracts()
-FIXED = [c for c in ALL if all_rules()[c.code].safety is not Safety.MANUAL]
+FIXED = [c for c in ALL if c.code in all_rules() and all_rules()[c.code].safety is not Safety.MANUAL]
 # Remedies of forms that the contract's own example does not show.
 OTHER_FORMS = {"ONX109", "ONX110", "ONX402", "ONX405"}
 # With a batch of one, squeeze drops an axis more than it says.

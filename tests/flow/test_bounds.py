@@ -57,12 +57,6 @@ GROWING = {
     "dims of a view": model("y = x.view(1, 2)", again="y = y.view(*y.shape, *y.shape)"),
     "dims of an outer product": model("y = x.view(1, 2)", again="y = torch.outer(y, y)"),
     "dims by an index": model("y = x.view(1, 2)", again="y = y[None, None, ..., None]", times=500),
-    "functions that export and call each other": model("pass")
-    + "".join(
-        f"def e{i}(*a):\n    torch.onnx.export(M(), torch.rand(1, 3), 'm.onnx')\n"
-        + "".join(f"    e{n}({i}, *a)\n" for n in range(9))
-        for i in range(9)
-    ),
     "a partial": model("f = functools.partial(g, x)", again="f = functools.partial(f, f, f, n=f)", before="g = max\n"),
     "a container of modules": model(
         "self.m(x)", built="self.m = nn.ReLU()\n" + "self.m = nn.Sequential(self.m, self.m)\n" * TIMES
@@ -153,6 +147,14 @@ def test_a_program_whose_values_are_very_large_is_analysed_to_its_end(name: str)
     assert result["error"] == ""
     assert result["problems"] == []
     assert "x.sum() > 0" in result["observations"]
+
+
+def test_functions_that_export_and_call_each_other_are_analysed_to_their_end() -> None:
+    calls = "".join(f"    e{n}(*a)\n" for n in range(9))
+    export = "    torch.onnx.export(M(), torch.rand(1, 3), 'm.onnx')\n"
+    each_other = model("pass") + "".join(f"def e{n}(*a):\n{export}{calls}" for n in range(9))
+    (result,) = outcomes({"each other": each_other}, SECONDS).values()
+    assert (result["error"], result["problems"]) == ("", [])
 
 
 def test_heavy_values_take_steps() -> None:
