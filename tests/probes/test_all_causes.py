@@ -160,7 +160,7 @@ def test_an_operator_in_a_function_that_forward_calls_is_named_there(tmp_path: P
 
 
 def test_where_an_export_takes_much_of_the_time_there_is_no_second_look(tmp_path: Path) -> None:
-    hurried = replace(hazard("Reads", tmp_path, inputs="x26", exporters=("dynamo",), module=MODULE), timeout=0.1)
+    hurried = replace(hazard("Reads", tmp_path, inputs="x26", exporters=("dynamo",), module=MODULE), timeout=0.001)
     found = named(run_probe(hurried), "dynamo", MODULE)
     first, *_ = sorted(marked("Reads"))
     assert {line for line in found if any(e.cause is Cause.REFUSED for e in found[line])} == {first}
