@@ -49,7 +49,7 @@ def with_kept_fixes(
 
         page = Page(path, texts[path])
         known = {part: fix for part, fix in zip(earlier.parts, earlier.fixes, strict=True) if part} if earlier else {}
-        parts = [digest(*page.excerpt(f.span.line), *asked(f)) for f in mine[path]]
+        parts = [digest(page.excerpt(f.span.line), *asked(f)) for f in mine[path]]
         broken: list[Diagnostic] = []
         left = [f for f, part in zip(mine[path], parts, strict=True) if part not in known]
         new = iter(with_fixes(left, lambda _: page, None if failures is None else broken))

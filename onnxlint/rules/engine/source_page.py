@@ -10,6 +10,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from onnxlint.base.cache import digest
 from onnxlint.base.edits import Lines, apply_edits, newline_of
 from onnxlint.base.records import Edit, Span
 from onnxlint.rules.engine.cst_tree import BeyondStatement, Tree
@@ -34,6 +35,8 @@ class Page:
         self.lines = Lines(text)
         self.parsed = 0  # characters that were parsed to see whether fixes fit
         self.sound: set[Edit] = set()  # edits that the file is known to parse after
+        self._definitions: dict[int, tuple[int, int]] = {}  # their bounds, by how many heads are up to their own
+        self._excerpts: dict[tuple[int, int], bytes] = {}
         self._regions: dict[tuple[int, int], Region] = {}  # by their bounds
         self._statements: dict[int, tuple[Tree | None, int]] = {}  # by their first line
 
@@ -44,10 +47,12 @@ class Page:
             self._regions[bounds] = self._cut(*bounds) or self._whole
         return self._regions[bounds]
 
-    def excerpt(self, line: int) -> tuple[str, ...]:
-        """What a fix in a line hangs on if it `stands_alone`: how the file begins, its imports, the definition."""
-        first, last = self._bounds(line)
-        return *self._beginning, str(first), self.rows(first, last)
+    def excerpt(self, line: int) -> bytes:
+        """A hash of what a fix in a line hangs on if it `stands_alone`: the beginning, the imports, the definition."""
+        bounds = self._bounds(line)
+        if bounds not in self._excerpts:
+            self._excerpts[bounds] = digest(self._beginning, str(bounds), self.rows(*bounds))
+        return self._excerpts[bounds]
 
     def stands_alone(self, line: int) -> bool:
         """Whether nothing more than the `excerpt` of a line was looked at for it."""
@@ -87,20 +92,20 @@ class Page:
         return [found.start() for found in _HEAD.finditer(self.text)]
 
     @cached_property
-    def _beginning(self) -> tuple[str, ...]:
-        """The text above all classes and functions, and every import."""
-        return self.text[: self._heads[0] if self._heads else None], *_ANY_IMPORT.findall(self.text)
+    def _beginning(self) -> bytes:
+        """A hash of the text above all classes and functions, and of every import."""
+        return digest(self.text[: self._heads[0] if self._heads else None], *_ANY_IMPORT.findall(self.text))
 
     def _bounds(self, line: int) -> tuple[int, int]:
         """The lines from the last `class` or `def` at the margin to the next thing there; all if a line is in none."""
         head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
-        if head:
+        if head and head not in self._definitions:
             first = self.lines.place(self._heads[head - 1])[0]
             found = _TOP.search(self.text, self.lines.start(first + 1))
             last = self.lines.place(found.start() - 1 if found else len(self.text) - 1)[0]
-            if line <= last:
-                return first, last
-        return 1, len(self.lines)
+            self._definitions[head] = first, last
+        first, last = self._definitions.get(head, (1, 0))
+        return (first, last) if line <= last else (1, len(self.lines))
 
     def _cut(self, first: int, last: int) -> Region | None:
         """Some lines, if they parse alone."""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint.base.cache import digest
 from onnxlint.base.records import Finding
 from onnxlint.config.settings import Settings
-from onnxlint.rules.engine import fixes
+from onnxlint.rules.engine import fixes, source_page
 from onnxlint.run.pipeline import run_check
 
 HEAD = '"""Gates."""\nimport torch\nfrom torch import nn\n\n\n'
@@ -71,3 +72,16 @@ def test_a_fix_is_written_anew_where_what_it_hangs_on_has_changed(
     kept = found(tmp_path, cache)
     assert written == classes
     assert kept == found(tmp_path, None)
+
+
+def test_a_definition_is_hashed_once_for_all_findings_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[tuple[bytes | str, ...]] = []
+
+    def watched(*parts: bytes | str) -> bytes:
+        hashed.append(parts)
+        return digest(*parts)
+
+    monkeypatch.setattr(source_page, "digest", watched)
+    page = source_page.Page("model.py", HEAD + GATE.format(n=0) + GATE.format(n=1))
+    excerpts = {page.excerpt(line) for line in range(6, 17)}
+    assert (len(excerpts), len(hashed)) == (2, 3)  # the beginning, and each definition
