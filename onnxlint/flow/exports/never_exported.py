@@ -18,7 +18,7 @@ _LOSS_AMONG = re.compile(
 )
 _names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
-_GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](target|label)s?['\"]: *\1s?\b")  # beside predictions, to be compared
+_GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -67,10 +67,7 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         return True
     unit = cls.find_method("forward")
     if unit is not None and (
-        _gives_a_loss(engine, cls, unit)
-        or _runs_exports(unit)
-        or _gives_arrays(unit)
-        or _GIVES_TARGETS.search(unit.text)
+        _gives_a_loss(engine, cls, unit) or _runs_exports(unit) or _gives_arrays(unit) or _gives_targets(unit)
     ):
         return True
     images = any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values())
@@ -108,6 +105,12 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
     inner = engine.sketch(cls).attrs.get(call[1])
     unit = inner.object.cls.find_method("forward") if isinstance(inner, Instance) else None
     return isinstance(inner, Instance) and unit is not None and _gives_a_loss(engine, inner.object.cls, unit, depth + 1)
+
+
+def _gives_targets(forward: FunctionUnit) -> bool:
+    """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
+    asked = {parameter.arg for parameter, default in forward.positional if default is None}
+    return not asked.isdisjoint(_GIVES_TARGETS.findall(forward.text))
 
 
 def _gives_arrays(forward: FunctionUnit) -> bool:

@@ -127,10 +127,10 @@ class Reach:
         names = [name.rpartition(".")[2] for _, name in self.exporting]
         calls = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\(")
         callers: dict[str, None] = {}
-        export = {info for info, *_ in self.roots}
+        exporting = {info for info, *_ in self.roots}
         for info, name in reversed(self.exporting[:CALLERS]):
-            if info not in export and (self.is_test(info, name) or self._in_folder(info, _MEASURING)):
-                continue  # the model is what the code says that is tested or measured there
+            if info not in exporting and (self.is_test(info, name) or self._in_folder(info, _MEASURING)):
+                continue  # what a test or a benchmark passes is not what the project exports
             cls = info.classes.get(name.partition(".")[0])
             units = [*(cls.methods.values() if cls is not None else ()), *filter(None, [info.functions.get(name)])]
             callers |= {

@@ -74,6 +74,11 @@ def test_nothing_in_a_forward_that_gives(source: str) -> None:
     assert told(source) == []
 
 
+def test_a_model_that_gives_back_targets_which_it_need_not_have_is_exported() -> None:
+    source = model(DRAW + 'return {"preds": self.net(x * noise), "target": targets}', "x, targets=None")
+    assert "RandomDraw" in kinds(source)
+
+
 IMAGES = """
 import torchvision.models.resnet
 from torchvision.transforms.functional import normalize
