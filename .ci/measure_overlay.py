@@ -154,7 +154,9 @@ def split(entry: dict[str, Any], seen: dict[str, dict[str, str]], version: str) 
     versions = [v for v in entry["measured"] if v != version]
     found = []
     if agreeing:
-        found.append({**entry, "names": agreeing, "measured": sorted({*versions, version})})
+        assumed = [v for v in entry.get("assumed", ()) if v != version]
+        row = {**entry, "names": agreeing, "measured": sorted({*versions, version}), "assumed": assumed}
+        found.append({field: value for field, value in row.items() if field != "assumed" or value})
     if versions and (rest := [name for name in entry["names"] if name not in agreeing]):
         found.append({**entry, "names": rest, "measured": versions})
     for key, names in groups.items():

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from ops_samples import X
 from torch import nn
+from torch.ao.quantization.fx import _decomposed  # noqa: F401 - registers torch.ops.quantized_decomposed
 from torch.nn.utils import rnn
 
 LONG = torch.tensor([[3, 1, 2, 0, 1, 2, 0, 3]])
@@ -259,6 +260,31 @@ def transform(name: str) -> Sample:
     return fixed(lambda x: call(total if short in ("grad", "hessian") else row)(x), X(4))
 
 
+def control_flow(name: str) -> Sample:
+    """Control flow as a function."""
+    from torch._higher_order_ops import map as mapped
+    from torch._higher_order_ops import scan
+
+    calls: dict[str, Callable[[Any], Any]] = {
+        "torch.cond": lambda x: torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,)),
+        "torch.while_loop": lambda x: torch.while_loop(lambda a: a.sum() < 9, lambda a: (a + 1,), (x,))[0],
+        "torch.scan": lambda x: scan(lambda carried, row: (carried + row, carried * 2), x[0], x)[1],
+        "torch.map": lambda x: mapped(lambda row: row * 2, x),
+    }
+    return sized(calls[name], 2, 4, axis=0)
+
+
+def custom(name: str) -> Sample:
+    """An operator of no exporter's: one of a namespace of torch for quantized numbers, or one of our own."""
+    if name == "torch.ops.quantized":
+        return fixed(lambda x: torch.ops.quantized.cat([torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)], 0, 0.1, 0)
+                     .dequantize(), X(2, 4))  # fmt: skip
+    if name == "torch.ops.quantized_decomposed":
+        ops, how = torch.ops.quantized_decomposed, (0.1, 0, -128, 127, torch.int8)
+        return sized(lambda x: ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *how), *how), 2, 4, axis=0)
+    return fixed(twice, X(2, 4))
+
+
 def gradient(name: str) -> Sample:
     """A gradient inside forward."""
 
@@ -441,7 +467,8 @@ COMPLEX: dict[str, Callable[[Any], Any]] = {
 def complex_numbers(name: str) -> Sample:
     """An operator on complex numbers."""
     call = COMPLEX.get(name) or (lambda z: function(name)(z))
-    return fixed(lambda z: torch.view_as_real(call(torch.view_as_complex(z))), X(2, 4, 2))
+    dynamic = ((0, 1),) if "shift" in name else ()
+    return Sample(lambda z: torch.view_as_real(call(torch.view_as_complex(z))), (X(2, 4, 2),), dynamic)
 
 
 IN_PLACE = {"&=": "iand", "|=": "ior", "^=": "ixor", "<<=": "ilshift", ">>=": "irshift"}
@@ -492,10 +519,22 @@ def pieces(name: str) -> Sample:
     return sized(lambda x: sums(function(name)(x, *how)), 2, size)
 
 
+class Rows(nn.Module):
+    """As many rows of an embedding as the input is long."""
+
+    def __init__(self, rows: nn.Module) -> None:
+        super().__init__()
+        self.rows = rows
+
+    def forward(self, x: Any) -> Any:
+        """The sums of its columns."""
+        return self.rows(torch.arange(x.shape[1])[None]).sum(-2) + x.sum()
+
+
 def wrong_layer(name: str) -> Sample:
     """An argument of a module that makes a file wrong."""
     if "Embedding" in name:
-        return fixed(getattr(nn, name)(5, 3, max_norm=0.5), LONG[:, :4])
+        return sized(Rows(getattr(nn, name)(16, 3, max_norm=0.5)), 2, 4)  # eager bounds a row when it is asked for
     return fixed(getattr(nn, name)(2, divisor_override=3), X(1, 2, *[4] * rank(name)))
 
 
@@ -526,7 +565,7 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "key: module": lambda _: Sample(Held(), (X(2, 8),), ((0, 1),)),
     "key: kept": lambda _: sized(kept, 2, 8),
     "key: tuple": lambda _: sized(lambda x: x * {(1, 8): 2.0}.get((1, x.shape[1]), 1.0), 2, 8),
-    "item": lambda _: fixed(lambda x, i: x * [2.0, 3.0][i], X(2, 4), torch.tensor(1)),
+    "item": lambda _: sized(lambda x: x * [2.0, 3.0][(x.abs().sum() > 1.5 * X(2, 4).abs().sum()).long()], 2, 4),
     "squeeze-axis": lambda _: sized(squeezed, 2, 1, 3),
     "window": lambda name: sized((lambda x: F.fold(x, (x.shape[-1] + 1, 2), (2, 2))) if name == "fold" else
                                  (lambda x: x.unfold(1, 2, 1)), *((1, 4, 3) if name == "fold" else (2, 8)), axis=-1),
@@ -541,7 +580,8 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "autocast": autocast,
     "packed": lambda name: fixed(Packed(name), X(4, 2, 3), torch.tensor([4, 2])),
     "file": written,
-    "custom": lambda _: fixed(twice, X(2, 4)),
+    "custom": custom,
+    "function": control_flow,
     "sparse": sparse,
     "sparse: namespace": sparse,
     "compiled: part": compiled_part,
@@ -554,7 +594,7 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "in place": lambda name: fixed(lambda x: getattr(operator, IN_PLACE[name])(x + 1, 2), torch.tensor([7, 8, 9])),
     "size-operand": lambda name: sized(lambda x: torch.arange(9) % x.shape[1] + x.sum() if name == "remainder" else
                                        x**x.shape[1], 2, 3),
-    "distances: unequal ranks": distances(first=(1, 30, 3)),
+    "distances: unequal ranks": distances(rows=5, first=(2, 5, 3)),
     "distances: p": distances(p=1.0),
     "distances: compute_mode": distances(compute_mode="donot_use_mm_for_euclid_dist"),
     "distances: few": distances(rows=25),
@@ -562,7 +602,7 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "index_put: accumulate": lambda _: fixed(lambda x, i: x.index_put((i,), x[:3], accumulate=True), X(4, 3),
                                              torch.tensor([0, 0, 1])),
     "index: below zero": lambda _: fixed(lambda x, i: x[torch.arange(2), i - 1], X(2, 4), torch.tensor([0, 2])),
-    "index_put: a mask before another index": masked_write(after=(2,)),
+    "index_put: a mask before another index": masked_write(after=(slice(2),)),
     "index_put: a mask after `...`": masked_write(...),
     "index_put: a mask after a slice": masked_write(slice(None)),
     "argument": wrong,
@@ -574,5 +614,5 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "complex: imaginary": lambda name: fixed(lambda x: IMAGINARY[name](x).abs(), X(2, 4).abs()),
     "attention mask": masked,
     "input-reshaped": reshaped,
-    "data": lambda name: fixed((lambda x: x.data * 2), X(2, 4)),
+    "data": lambda name: sized((lambda x: x.data * 2), 2, 4, axis=0),
 }  # fmt: skip

@@ -1,7 +1,5 @@
 """onnxlint finds the PyTorch code that will not survive the export to ONNX, and proves it."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar

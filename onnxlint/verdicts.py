@@ -32,40 +32,28 @@ CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.I
 # The export is right, and larger than it had to be, or without an input that nothing depended on.
 LARGE = frozenset({Cause.UNROLLED, Cause.WEIGHTS, Cause.TABLE, Cause.INPUT_VANISHED})
 
-_CODE_OF_CAUSE: Mapping[Cause, str] = {
-    Cause.ESCAPE: "ONX704",
-    Cause.BRANCH: "ONX703",
-    Cause.GUARD: "ONX704",
-    Cause.CONSTANT: "ONX704",
-    Cause.MISMATCH: "ONX705",
-    Cause.RUNTIME: "ONX706",
-    Cause.RANDOM: "ONX707",
-    Cause.INPUT_VANISHED: "ONX708",
-    Cause.MUTATION: "ONX709",
-    Cause.EAGER: "ONX710",
-    Cause.UNROLLED: "ONX711",
-    Cause.WEIGHTS: "ONX712",
-    Cause.TABLE: "ONX713",
-}
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
 _JOINS = frozenset({"ONX704", "ONX701", "ONX702", "ONX705", "ONX706", "ONX708"})
-# `{here}` is `here`, or where in a library.
-_MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
-    Cause.REFUSED: "the {exporter} exporter refuses what is done {here}",
-    Cause.ESCAPE: "a tensor becomes a Python value {here}, and the export keeps the example's",
-    Cause.BRANCH: "the path through the code depends on the input {here}, and the export keeps the example's",
-    Cause.GUARD: "the export is specialized {here} to the example's size",
-    Cause.CONSTANT: "the export bakes in a constant {here} that depends on the input",
-    Cause.MISMATCH: "{runtime} and PyTorch begin to differ {here}",
-    Cause.RUNTIME: "{runtime} refuses the part of the graph that is made {here}",
-    Cause.RANDOM: "two runs on the same input give different outputs",
-    Cause.INPUT_VANISHED: "an input of the model is not in the exported graph",
-    Cause.MUTATION: "forward changes the model's own state {here}",
-    Cause.EAGER: "PyTorch itself fails {here} on a size that was declared",
-    Cause.UNROLLED: "the export writes out a loop {here}, a copy for every element of an input's axis",
-    Cause.WEIGHTS: "the export holds a second copy of the weight that is used {here}",
-    Cause.TABLE: "the export holds a table that is computed {here} from a fixed size of an input",
+# Of each cause; `{here}` is `here`, or where in a library.
+_CODE_AND_MESSAGE: Mapping[Cause, tuple[str, str]] = {
+    Cause.REFUSED: ("ONX710", "the {exporter} exporter refuses what is done {here}"),  # by eager, else see `_code`
+    Cause.ESCAPE: ("ONX704", "a tensor becomes a Python value {here}, and the export keeps the example's"),
+    Cause.BRANCH: (
+        "ONX703",
+        "the path through the code depends on the input {here}, and the export keeps the example's",
+    ),
+    Cause.GUARD: ("ONX704", "the export is specialized {here} to the example's size"),
+    Cause.CONSTANT: ("ONX704", "the export bakes in a constant {here} that depends on the input"),
+    Cause.MISMATCH: ("ONX705", "{runtime} and PyTorch begin to differ {here}"),
+    Cause.RUNTIME: ("ONX706", "{runtime} refuses the part of the graph that is made {here}"),
+    Cause.RANDOM: ("ONX707", "two runs on the same input give different outputs"),
+    Cause.INPUT_VANISHED: ("ONX708", "an input of the model is not in the exported graph"),
+    Cause.MUTATION: ("ONX709", "forward changes the model's own state {here}"),
+    Cause.EAGER: ("ONX710", "PyTorch itself fails {here} on a size that was declared"),
+    Cause.UNROLLED: ("ONX711", "the export writes out a loop {here}, a copy for every element of an input's axis"),
+    Cause.WEIGHTS: ("ONX712", "the export holds a second copy of the weight that is used {here}"),
+    Cause.TABLE: ("ONX713", "the export holds a table that is computed {here} from a fixed size of an input"),
 }
 _SPELT = {"torchscript": "TorchScript"}
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
@@ -276,6 +264,7 @@ class _Own:
 
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Contract]) -> Finding:
         where, first = group[0]
+        _, message = _CODE_AND_MESSAGE[first.cause]
         exporter = _SPELT.get(first.exporter, first.exporter)
         inner = self._in_library(first)
         here = f"in `{inner.function}` ({package_path(inner.path)}:{inner.line})" if inner is not None else "here"
@@ -290,9 +279,7 @@ class _Own:
             code=code,
             rule=catalogue[code].name,
             severity=Severity.ERROR,
-            message=_MESSAGE_OF_CAUSE[first.cause].format(
-                exporter=exporter, here=here, runtime=first.runtime or "ONNX Runtime"
-            ),
+            message=message.format(exporter=exporter, here=here, runtime=first.runtime or "ONNX Runtime"),
             span=records.Span(where.path, where.line, column, where.line, column + len(text)),
             symbol=where.function,
             trace=_calls(first) if inner is not None else (),
@@ -384,9 +371,8 @@ def _covers(pairs: set[tuple[str, str]], evidence: Evidence) -> bool:
 
 
 def _code(evidence: Evidence) -> str:
-    if evidence.cause is Cause.REFUSED:
-        return {"torchscript": "ONX701", "dynamo": "ONX702"}.get(evidence.exporter, "ONX710")
-    return _CODE_OF_CAUSE[evidence.cause]
+    refusals = {"torchscript": "ONX701", "dynamo": "ONX702"} if evidence.cause is Cause.REFUSED else {}
+    return refusals.get(evidence.exporter, _CODE_AND_MESSAGE[evidence.cause][0])
 
 
 def _normal(path: str) -> str:

@@ -22,6 +22,7 @@ LINK_KEYS = (
     "spoken-for-by",
     "merged-into",
     "operators",
+    "shows-at-calls-of",
 )
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

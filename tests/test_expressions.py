@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from onnxlint.project import outline, pins
-from onnxlint.rules.engine import source_page
 from onnxlint.source import suppress
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = {
-    "an import that nothing closes": (source_page._IMPORT, "from x(\n"),
     "annotations without a value": (outline._SELF_WRITE, "self.a:"),
     "a suppression that nothing closes": (suppress._IGNORE, "# onnxlint: ignore["),
     "a requirement that nothing ends": (pins._REQUIRED, "torch" + " " * 5000),

@@ -152,7 +152,8 @@ def tree(tmp_path: Path) -> Path:
         (folder / name).write_text(hostile)
     (folder / "package").mkdir()
     (folder / "package" / "__init__.py").write_text(hostile)
-    (folder / "package" / "model.py").write_text("from . import *\nfrom hostile import Gate\n" + hostile)
+    other = hostile.replace("x.sum()", "x.mean()")  # equal definitions are told in one finding
+    (folder / "package" / "model.py").write_text("from . import *\nfrom hostile import Gate\n" + other)
     (folder / "onnxlint.toml").write_text(CONFIGURATION)
     return folder
 
@@ -194,7 +195,7 @@ def test_nothing_is_imported_compiled_run_or_written(tree: Path, environment: di
     assert sorted(tree.rglob("*")) == before
     assert not (tree.parent / "ran.txt").exists()
     assert result == 1
-    assert "hostile.py:20:12: ONX101" in printed, "the run has to look at the files, or it proves nothing"
+    assert "hostile.py:20" in printed, "the run has to look at the files, or it proves nothing"
     assert "model.py:22:12: ONX101" in printed
 
 
@@ -225,7 +226,7 @@ def test_the_command_takes_no_module_from_the_folder_it_stands_in(tree: Path, en
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "click.py:20:12: ONX101" in done.stdout
+    assert "click.py:20" in done.stdout
     assert not (tree.parent / "ran.txt").exists()
 
 

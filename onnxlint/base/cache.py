@@ -46,10 +46,10 @@ def digest(*parts: bytes | str) -> bytes:
 
 @cache
 def version() -> bytes:
-    """A hash of everything of onnxlint's own that a result may depend on: its code, its tables, its rules, Python."""
+    """A hash of everything of onnxlint's own that a result may depend on: code, tables, texts, rules, Python."""
     package = Path(onnxlint.__file__).parent
     parts: list[bytes | str] = [onnxlint.__version__, sys.version, sys.implementation.cache_tag or ""]
-    for path in sorted(p for p in package.rglob("*") if p.suffix in (".py", ".json")):
+    for path in sorted(p for p in package.rglob("*") if p.suffix in (".py", ".json", ".toml", ".txt")):
         parts += [path.relative_to(package).as_posix(), path.read_bytes()]
     return digest(*parts)
 
@@ -95,9 +95,19 @@ class Store:
             self.problem = f"{self._folder}: {error.strerror or error}"
 
     def close(self) -> None:
-        """Bring the folder back to its limit: as many times per `SHARE` that is written, for looking takes its time."""
-        if self._folder is not None and secrets.randbelow(SHARE) < self._wrote:
+        """Bring the folder back to its limit, once for each `SHARE` that runs have written: looking takes its time."""
+        if self._folder is None or not self._wrote:
+            return
+        counter = self._folder / "written"  # bytes since the entries were counted last
+        before = b"" if os.path.lexists(counter) else b"0"
+        with contextlib.suppress(OSError):
+            before = files.read_bytes(counter, 20, follow=False)
+        wrote = self._wrote + (int(before) if before.isdigit() else SHARE)
+        if wrote >= SHARE:
             prune(self._folder, LIMIT)
+            wrote = 0
+        with contextlib.suppress(OSError):  # a folder that cannot be written has been told of, or will be
+            self._write(counter, b"%d" % wrote)
 
     def _mark(self) -> None:
         assert self._folder is not None

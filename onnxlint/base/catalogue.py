@@ -16,7 +16,7 @@ E = TypeVar("E", Severity, Safety, Outcome, Cause)
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
 _CAUSES = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function")
-_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators")
+_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators", "shows-at-calls-of")
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -40,6 +40,7 @@ class Contract:
     `shows_in_function` at the head of the function, since such a fault has no line of its own.
     Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
     start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
+    What is found by running alone, at a call in its function of a name in `shows_at_calls_of`, is shown as one with it.
     Every call of its `operators`, by canonical name, is observed. `plugin` is where a rule of a package comes from, and
     `version` a hash of that.
     """
@@ -59,6 +60,7 @@ class Contract:
     spoken_for_by: str | None = None
     merged_into: str | None = None
     operators: tuple[str, ...] = ()
+    shows_at_calls_of: tuple[str, ...] = ()
     plugin: Plugin | None = None
     version: bytes = b""
 
@@ -191,7 +193,8 @@ def read_rule(path: Path) -> Contract:
         **causes,
         spoken_for_by=header.get("spoken-for-by", (None,))[0],
         merged_into=header.get("merged-into", (None,))[0],
-        operators=tuple(name for name in re.split(r"[,\s]+", header.get("operators", ("",))[0]) if name),
+        operators=_names(header, "operators"),
+        shows_at_calls_of=_names(header, "shows-at-calls-of"),
     )
     _check_sections(rule)
     return rule
@@ -236,6 +239,10 @@ def _causes(path: Path, header: Mapping[str, tuple[str, int]], key: str) -> froz
     if key != "confirmed-by" and causes - _causes(path, header, "confirmed-by"):
         raise CatalogueError(f"{path}:{line}: {key} names a cause that confirmed-by does not")
     return causes
+
+
+def _names(header: Mapping[str, tuple[str, int]], key: str) -> tuple[str, ...]:
+    return tuple(name for name in re.split(r"[,\s]+", header.get(key, ("",))[0]) if name)
 
 
 def _check_links(rule: Contract, rules: Mapping[str, Contract]) -> None:

@@ -80,19 +80,22 @@ def written_lines(edits: Sequence[Edit]) -> list[tuple[int, int]]:
 
 
 def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Take fixes in source order as long as none touches text that one before it changes; an equal edit is shared."""
+    """Take fixes in source order as long as none replaces a node that one before it replaces, holds or is held by.
+
+    An equal edit is shared.
+    """
     lines = {path: Lines(text) for path, text in texts.items()}
     taken: list[Finding] = []
-    changes: dict[str, dict[tuple[int, int], str]] = {}
+    changes: dict[Edit, tuple[int, int]] = {}  # the offsets of their nodes
     for finding in sorted(findings, key=_order):
         assert finding.fix is not None
-        wanted = [
-            (e.path, (lines[e.path].offset(e.start), lines[e.path].offset(e.end)), e.text) for e in finding.fix.edits
-        ]
-        if not any(_collides(changes.get(path, {}), where, text) for path, where, text in wanted):
+        wanted: dict[Edit, tuple[int, int]] = {}
+        for edit in finding.fix.edits:
+            start, end = edit.node or (edit.start, edit.end)
+            wanted[edit] = lines[edit.path].offset(start), lines[edit.path].offset(end)
+        if not any(_collides(changes, edit, node) for edit, node in wanted.items()):
             taken.append(finding)
-            for path, where, text in wanted:
-                changes.setdefault(path, {})[where] = text
+            changes |= wanted
     return tuple(taken)
 
 
@@ -103,11 +106,11 @@ def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tup
     return first, finding.code, finding.text, tuple((e.end, e.text) for e in finding.fix.edits)
 
 
-def _collides(changes: Mapping[tuple[int, int], str], where: tuple[int, int], text: str) -> bool:
-    if changes.get(where) == text:
+def _collides(changes: Mapping[Edit, tuple[int, int]], edit: Edit, node: tuple[int, int]) -> bool:
+    if edit in changes:
         return False
-    start, end = where
-    for low, high in changes:
+    start, end = node
+    for low, high in (place for other, place in changes.items() if other.path == edit.path):
         if start < high and low < end:
             return True
         if (start == end or low == high) and low <= end and start <= high:

@@ -6,6 +6,7 @@ A symbolic link is followed to wherever it leads unless `follow` is off; a devic
 import errno
 import os
 import stat
+from pathlib import Path
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -46,6 +47,19 @@ def read_bytes(path: str | os.PathLike[str], limit: int, follow: bool = True) ->
     if data and not size:
         raise NotAFile(errno.EINVAL, "it is no file with a length, as in /proc")
     return data
+
+
+def read_text(path: str | os.PathLike[str], limit: int) -> str:
+    """Return the text of a regular file; nothing of one that cannot be read."""
+    try:
+        return read_bytes(path, limit).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def own_text(module_file: str, name: str) -> str:
+    """Return the text of a file of onnxlint's own, beside the module that asks (`own_text(__file__, "words.toml")`)."""
+    return Path(module_file).with_name(name).read_text(encoding="utf-8")
 
 
 def _size(status: os.stat_result, limit: int) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -64,12 +65,17 @@ def noted() -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Meanwhile the signals that end the run wait."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
+    """Meanwhile the signals that end the run wait. A mask would not do: it is one thread's, and another takes them."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread alone
         yield
+        return
+    try:
+        with handled_by(lambda number, _: seen.append(number)):
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in dict.fromkeys(seen):
+            signal.raise_signal(number)
 
 
 @contextlib.contextmanager

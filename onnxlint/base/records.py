@@ -97,12 +97,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace the text from `start` to `end` (line and column from 1, end exclusive) by `text`."""
+    """Replace the text from `start` to `end` (line and column from 1, end exclusive) by `text`.
+
+    `node` are the places of the whole node that is replaced, of which the text is what changes; without it, the same.
+    """
 
     path: str
     start: tuple[int, int]
     end: tuple[int, int]
     text: str
+    node: tuple[tuple[int, int], tuple[int, int]] | None = field(default=None, compare=False)
 
 
 class Safety(StrEnum):

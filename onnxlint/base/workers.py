@@ -1,26 +1,23 @@
 """Work in forked processes: they see all that their parent has read, and send back records."""
 
+import contextlib
 import os
+import pickle
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxlint.base import interrupts
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
 
 T = TypeVar("T")
 
 BATCHES = 32  # at most, of what one process gets to do
-
-_work: Callable[[int], Any] | None = None  # what the processes run; they are forked while it is set
-_at_work = False  # in one of the processes: whether it runs that now, or waits and sends
-_ended = False  # and whether it has been told to end
-
-
-class _End(BaseException):
-    """One of the processes has been told to end."""
 
 
 def processes(wanted: int = 0) -> int:
@@ -30,88 +27,107 @@ def processes(wanted: int = 0) -> int:
     return wanted or min(4, len(os.sched_getaffinity(0)))
 
 
-def run(work: Callable[[int], T], numbers: Sequence[int], count: int, take: Callable[[int, T], object]) -> None:
-    """Have `take` each number with what `work` makes of it, as they are done, from `count` processes or from this one.
+class Workers:
+    """Up to `count` processes at a time. `problems` tells which of them ended before their time."""
 
-    What a process that dies was to do is done here.
-    """
-    left = dict.fromkeys(numbers)
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.problems: list[str] = []
 
-    def arrived(number: int, result: T) -> None:
-        del left[number]
-        take(number, result)
+    def run(
+        self, work: Callable[[int], T], numbers: Sequence[int], take: Callable[[int, T], object], worth: bool = True
+    ) -> None:
+        """Have `take` each number with what `work` makes of it, as they are done; in this process if others are not
+        worth their start.
 
-    if count > 1 and len(left) > 1:
-        _forked(work, numbers, min(count, len(left)), arrived)
-    for number in list(left):
-        arrived(number, work(number))
-
-
-def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int, take: Callable[[int, T], object]) -> None:
-    import multiprocessing  # takes longer than a small project does
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from queue import SimpleQueue
-
-    from onnxlint.base.lifetimes import end_with
-
-    global _work
-    _work = work
-    strangers = set(multiprocessing.active_children())
-    # An interrupt while this thread takes a future's lock would leave it taken, and the pool's thread waiting for it:
-    # what is done comes by a queue, whose waiting can be interrupted at any moment.
-    done: SimpleQueue[Future[list[T]]] = SimpleQueue()
-    step = max(len(numbers) // (count * BATCHES), 1)  # each of very many by itself would take long to hand over
-    batches = [numbers[first : first + step] for first in range(0, len(numbers), step)]
-    try:
-        with ProcessPoolExecutor(
-            count, multiprocessing.get_context("fork"), _begin, (partial(end_with, os.getpid()),)
-        ) as pool:
-            try:
-                # Held back until the processes are there and know what to do with it: they are forked on submission.
-                with interrupts.deferred():
-                    tasks = {pool.submit(_call, batch): batch for batch in batches}
-                    for task in tasks:
-                        task.add_done_callback(done.put)
-                for _ in batches:
-                    task = done.get()
-                    for number, result in zip(tasks[task], task.result(), strict=True):
+        What a process that dies was to do is done here, and so is what raises an error.
+        """
+        left = dict.fromkeys(numbers)
+        count = min(self._count, len(left)) if worth else 1
+        if count > 1:
+            step = max(len(left) // (count * BATCHES), 1)  # each of very many by itself would take long to hand over
+            batches = [numbers[first : first + step] for first in range(0, len(left), step)]
+            with contextlib.closing(self._forked(work, batches, count)) as finished:
+                for batch, results in finished:
+                    for number, result in zip(batch, results, strict=True):
+                        del left[number]
                         take(number, result)
-            except (BrokenProcessPool, _End):
-                return
-            except BaseException:  # nobody waits for what they are at, and an interrupt may have come here alone
-                for process in set(multiprocessing.active_children()) - strangers:
-                    process.terminate()
-                raise
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-    finally:
-        _work = None
+        for number in left:
+            take(number, work(number))
+
+    def _forked(
+        self, work: Callable[[int], T], batches: Sequence[Sequence[int]], count: int
+    ) -> Generator[tuple[Sequence[int], list[T]]]:
+        """The batches that processes finish, with the results.
+
+        Each has a pipe of its own, whose other end nobody else holds: it closes when the process ends, however that is.
+        """
+        import multiprocessing  # takes longer than a small project does
+        from multiprocessing.connection import wait
+
+        from onnxlint.base.lifetimes import end_with
+
+        bind = partial(end_with, os.getpid())
+        context = multiprocessing.get_context("fork")
+        ahead = iter(range(len(batches)))
+        running: dict[Any, ForkProcess] = {}
+        try:
+            with interrupts.deferred():  # until the processes are known here
+                for _ in range(count):
+                    mine, theirs = context.Pipe()
+                    process = context.Process(target=_serve, args=(theirs, work, batches, bind), daemon=True)
+                    process.start()
+                    theirs.close()
+                    running[mine] = process
+            for mine in 2 * list(running):  # one to work on, and one to go on with
+                _hand_over(mine, next(ahead, None))
+            while running:
+                for mine in running.keys() & wait([*running]):
+                    try:
+                        number, results = pickle.loads(mine.recv_bytes())
+                    except (EOFError, OSError):  # the second in the middle of a result
+                        process = running.pop(mine)
+                        process.join()
+                        self._note_end(process.exitcode)
+                        mine.close()
+                        continue
+                    _hand_over(mine, next(ahead, None))
+                    if results is not None:
+                        yield batches[number], results
+        finally:  # nobody waits for what is left of them after an interrupt
+            for mine, process in running.items():
+                process.kill()
+                process.join()
+                mine.close()
+
+    def _note_end(self, code: int | None) -> None:
+        if code:
+            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            hint = ", as where memory runs out" if code == -signal.SIGKILL else ""
+            self.problems.append(f"a process of the analysis was ended {how}{hint}; its work was done without it")
 
 
-def _begin(bind: Callable[[], None]) -> None:
-    """End with the parent, and leave off without a word by an interrupt: the parent is told of it too, and speaks."""
+ALONE = Workers(1)
+
+
+def _hand_over(connection: "Connection", batch: int | None) -> None:
+    """Give a process its next batch, or have it end. If it has ended already, reading from it will tell."""
+    with contextlib.suppress(OSError):
+        connection.send(batch)
+
+
+def _serve(
+    connection: "Connection",
+    work: Callable[[int], Any],
+    batches: Sequence[Sequence[int]],
+    bind: Callable[[], None],
+) -> None:
+    """What a process does. It ends with its parent, and without a word by an interrupt: of that the parent speaks."""
     bind()
-    for number in interrupts.SIGNALS:
-        signal.signal(number, _leave_off)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupts.SIGNALS)
-
-
-def _leave_off(number: int, _: FrameType | None) -> None:
-    """End the work, not the process: half a result in the pipe would have the parent wait for the rest for ever."""
-    global _ended
-    _ended = True
-    if _at_work:
-        raise _End
-
-
-def _call(numbers: Sequence[int]) -> list[Any]:
-    global _at_work
-    assert _work is not None
-    try:
-        _at_work = True
-        if _ended:
-            raise _End
-        return [_work(number) for number in numbers]
-    finally:
-        _at_work = False
+    interrupts.forget()
+    for batch in iter(connection.recv, None):
+        try:
+            data = pickle.dumps((batch, [work(number) for number in batches[batch]]))
+        except Exception:  # noqa: BLE001 - the parent does the same again, and meets it there
+            data = pickle.dumps((batch, None))
+        connection.send_bytes(data)

@@ -16,7 +16,6 @@ from onnxlint.base import interrupts
 
 FAILED = 2
 WATCHED = "ONNXLINT_WATCHED"  # in the environment of a check that `--watch` has started: it does not watch itself
-_FACTS = frozenset({"cache", "completion", "explain", "rules"})  # these stand in one module
 
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -47,8 +46,7 @@ class Main(click.Group):
         """Import the module of one command and return the command."""
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"onnxlint.cli.commands.{'facts' if cmd_name in _FACTS else cmd_name}")
-        command: click.Command = module.COMMANDS[cmd_name] if cmd_name in _FACTS else module.command
+        command: click.Command = importlib.import_module(f"onnxlint.cli.commands.{cmd_name}").command
         return command
 
     def resolve_command(
@@ -73,6 +71,14 @@ class Main(click.Group):
 
         items = [CompletionItem(name, help=text) for name, text in _COMMANDS.items() if name.startswith(incomplete)]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. An interrupt is one line whenever it comes; click ends the line of `^C` in files too."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            click.echo(err=True, nl=sys.stderr.isatty())
+            raise click.Abort from error
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""

@@ -145,6 +145,11 @@ def config_options(command: F) -> F:
     return command
 
 
+def torch_option(command: F) -> F:
+    """Add the flag that chooses the operator table."""
+    return dict(_CHECK)["torch"](command)
+
+
 def check_options(without: frozenset[str] = frozenset()) -> Callable[[F], F]:
     """Add the flags of `check` but those of the configuration, and but these, in the order that `--help` shows."""
 

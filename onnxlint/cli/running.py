@@ -58,7 +58,7 @@ def conclude(
     except OSError as error:
         tell(f"onnxlint: `onnxlint repro` will not know the fingerprints: {error}")
     form = asked["output_format"]
-    report = one_per_cause(report)
+    report = one_per_cause(report, sources)
 
     def rendered(color: bool) -> str:
         if asked["statistics"]:

@@ -191,8 +191,8 @@ def parsed(parse: Callable[[str], T], text: Converter[str] = text) -> Converter[
 
 
 def parse_release(value: str) -> str:
-    """Read a version such as `2.14` or `2.14.1`. Raises ValueError."""
-    if re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4})?", value) is None:
+    """Read a version such as `2.14` or `2.14.1+cpu`. Raises ValueError."""
+    if re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?(\+[a-z0-9.]{1,40})?", value) is None:
         raise ValueError(f"a version such as `2.14` is expected, not `{value[:80]}`")
     return value
 
@@ -327,7 +327,7 @@ def axis_names(node: Node) -> dict[int, str] | None:
     axes: dict[int, str] = {}
     before = len(node.problems.diagnostics)
     for key, child in node.items():
-        if not re.fullmatch(r"-?\d+", key):
+        if not re.fullmatch(r"-?[0-9]{1,3}", key):
             child.fail(f'an axis number is expected as the key, not `{key}`; write `{{ 0 = "batch" }}`')
             continue
         name = text(child)

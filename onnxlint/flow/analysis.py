@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.records import EXPORTERS, Diagnostic
+from onnxlint.base.workers import ALONE, Workers
 from onnxlint.flow import part_results
 from onnxlint.flow.part_results import Analysis, Outcome
 from onnxlint.flow.state.candidates import Candidate, candidates
@@ -67,13 +67,13 @@ class _Whole(msgspec.Struct, frozen=True, array_like=True):
 _whole = msgspec.msgpack.Decoder(_Whole)
 
 
-def analyse_files(index: Index, request: Request, store: Store, processes: int = 1) -> Analysis:
+def analyse_files(index: Index, request: Request, store: Store, workers: Workers = ALONE) -> Analysis:
     """Analyse the files that an index has read, from the cache as far as that is possible."""
     key = _run_key(index, request)
     cached = None if request.debug else _recalled(index, request, store.get("run", key))
     if cached is not None:
         return cached
-    run = _Run(index, request, store, processes)
+    run = _Run(index, request, store, workers)
     outcomes = run.outcomes()
     seen = part_results.merged(observations for observations, _ in outcomes)
     guard = Guard([p for _, o in outcomes for p in o.problems], request.debug)
@@ -118,7 +118,7 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
 class _Run:
     """The parts of one run."""
 
-    def __init__(self, index: Index, request: Request, store: Store, processes: int) -> None:
+    def __init__(self, index: Index, request: Request, store: Store, workers: Workers) -> None:
         from onnxlint.flow.entry_points import run_part  # who knows all need not wait for the interpreter
         from onnxlint.flow.interpreter.interpret import Interpreter
         from onnxlint.flow.tables.operator_table import OpTable
@@ -126,7 +126,7 @@ class _Run:
         self._index = index
         self._request = request
         self._store = store
-        self._processes = 1 if request.debug else processes
+        self._workers = ALONE if request.debug else workers
         self._project = index.parse()
         self._fingerprints = Fingerprints(self._project, index.digest_of, index.hash_of)
         asked, table = request, OpTable.load(request.torch)
@@ -181,7 +181,7 @@ class _Run:
             results[number] = part_results.told(outcome.observations), outcome
             self.keep("part", keys[number], outcome)
 
-        workers.run(work, left, self._processes if worth else 1, take)
+        self._workers.run(work, left, take, worth)
         return [results[number] for number in range(len(parts))]
 
     def _key(self, part: Part) -> bytes:

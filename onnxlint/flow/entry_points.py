@@ -1,65 +1,37 @@
 """Where the analysis starts: declared models first, then export scripts, then every module that nobody else calls."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from onnxlint.base.probe_records import TensorSpec
-from onnxlint.base.records import EXPORTERS
-from onnxlint.base.specs import SpecError, parse_spec
+from onnxlint.flow.declared_runs import DeclaredModel
+from onnxlint.flow.entry_inputs import all_known, axes_of, from_spec, named_inputs, script_arguments, unknown_arguments
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import inference_of, never_exported
-from onnxlint.flow.exports.reach import MODULE_LEVEL, with_reach
+from onnxlint.flow.exports.reach import MODULE_LEVEL
+from onnxlint.flow.exports.unheld import uncalled
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
-from onnxlint.flow.part_results import Analysis
-from onnxlint.flow.python.call_arguments import STARRED, bind
-from onnxlint.flow.python.entry_parameters import entry_value, exported_value, used_as_tensor, vararg_value
-from onnxlint.flow.state import observations
+from onnxlint.flow.python.call_arguments import bind
+from onnxlint.flow.python.entry_parameters import used_as_tensor
 from onnxlint.flow.state.budget import ENTRY, LINE
-from onnxlint.flow.state.candidates import Candidate, candidates
+from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.constructor_calls import ConstructorCalls, changed_numbers
-from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
+from onnxlint.flow.state.partitions import Part, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
-from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import noting_passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
-from onnxlint.project.modules import Project
 
 # In a dict of classes, from which settings choose parts.
 _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
-
-
-def analyse(
-    project: Project,
-    declared: Sequence[Declared] = (),
-    opset: int = 18,
-    exporters: tuple[str, ...] = EXPORTERS,
-    debug: bool = False,
-    probing: bool = True,
-    torch: str = "",
-) -> Analysis:
-    """Run every entry point of a project and return the observations, and with `probing` the models found."""
-    engine = Interpreter(project, OpTable.load(torch), opset, exporters, debug)
-    modules = tuple(in_order(project.modules.values()))
-    run = run_part(engine, with_reach([Part(modules, tuple(declared))], modules)[0])
-    seen = tuple(engine.observations.values())
-    if not probing:
-        return Analysis(seen, run.problems)
-    built = frozenset(name_of(c) for c in engine.created)
-    guard = Guard(list(run.problems), debug)
-    models = candidates(modules, built, engine.exported, guard)
-    return Analysis(seen, tuple(dict.fromkeys(guard.problems)), models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +109,7 @@ def _jobs(
         yield from guard.each(classes, lambda c: _asked_for(engine, c) if name_of(c) in only else ())
         return
     for model in part.declared:
-        yield _Job(model.factory, model.factory, _DeclaredModel(engine, model).run)
+        yield _Job(model.factory, model.factory, DeclaredModel(engine, model).run)
     scripts = [job for info in part.modules for job in guard.each([info], lambda i: _export_scripts(engine, i, part))]
     turn = {name: n for n, name in enumerate(part.callers, -len(part.callers))}
     yield from sorted(scripts, key=lambda job: (job.definition in part.outside, turn.get(job.definition, 0)))
@@ -186,7 +158,7 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     """
     chains = engine.exports
     ran = sum(not why for *_, why in engine.exported_models)
-    if part.declared or not part.exports or not _all_known(chains) or not 0 < ran == engine.complete:
+    if part.declared or not part.exports or not all_known(chains) or not 0 < ran == engine.complete:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
@@ -202,12 +174,6 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     return created.issuperset(engine.created) and not any(
         isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over
     )
-
-
-def _all_known(chains: Mapping[tuple[tuple[str, int], ...], bool]) -> bool:
-    """True where each export call, from wherever it is called, has a known model."""
-    inner = {c[:n] for c in chains for n in range(len(c))}  # a function by itself, of which some caller says more
-    return all(known for c, known in chains.items() if c not in inner)
 
 
 def _forwards(
@@ -305,7 +271,8 @@ def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _J
     unit = cls.find_method("forward")
     assert unit is not None
     job = _job(unit, f"{cls.qualname}.forward", partial(_run_forward, engine, cls, unit, outermost), cls)
-    return replace(job, lasting=False)
+    exported = {m.object.cls for m, _, why in engine.exported_models if not why}
+    return replace(job, lasting=False, outside=uncalled(cls, exported, engine.reached))
 
 
 def _root(engine: Interpreter, cls: ClassInfo, outermost: bool, inferring: Sequence[str]) -> Iterator[_Job]:
@@ -360,14 +327,14 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     exported = [m.object for m, *_ in engine.exported_models if m.object.cls is cls]
     if exported and all("forward" in model.attrs for model in exported):
         return
-    args, kwargs = _unknown_arguments(engine, unit, outermost)
+    args, kwargs = unknown_arguments(engine, unit, outermost)
     instance = dom.Instance(engine.model(cls))
     caller = cls.find_method("__call__") if unit.name == "forward" else None
     with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
-            engine.call_instance(instance, _named_inputs(unit, args), kwargs, NOWHERE)
+            engine.call_instance(instance, named_inputs(unit, args), kwargs, NOWHERE)
         else:
-            engine.run_forward(instance, unit, _named_inputs(unit, args), kwargs, NOWHERE)
+            engine.run_forward(instance, unit, named_inputs(unit, args), kwargs, NOWHERE)
         forward_outputs.report(engine)
 
 
@@ -378,12 +345,12 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
         return
     unit, bound = forward
     specs = call.inputs if isinstance(call.inputs, Mapping) else {}
-    axes, example = _axes_of(specs.values())
-    args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
+    axes, example = axes_of(specs.values())
+    args, kwargs = unknown_arguments(engine, unit, exported=True, skip=bound)
     names = [p.arg for p, _ in unit.positional][bound:]
     for i, (n, v) in enumerate(zip(names, args, strict=False)):
         if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
-            fed = _from_spec(unit, n, specs[n])
+            fed = from_spec(unit, n, specs[n])
             args[i] = fed if axes else replace(fed, dims=None)
     # A forward is run for any other input too: what one export feeds is not all that the class may meet.
     traced = engine.within(tracing=True, axes=shapes.Axes(axes or None), example_batch=example)
@@ -393,7 +360,7 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
 
 def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run the forward of an autograd.Function that no module was seen to call."""
-    args, kwargs = _unknown_arguments(engine, unit)
+    args, kwargs = unknown_arguments(engine, unit)
     # Settings come by position here, without a word of what they are.
     named = len(args) - (unit.args.vararg is not None)
     names = [p.arg for p, _ in unit.positional[len(unit.positional) - named :]] + ["*"] * (len(args) - named)
@@ -403,36 +370,6 @@ def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
     ]
     with engine.within(tracing=True):
         engine.call_function(dom.Function(unit, dom.UNKNOWN), args, kwargs, None)
-
-
-def _named_inputs(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
-    """The arguments of an exported forward; each tensor knows which parameter it came in by."""
-    names = [p.arg for p, _ in unit.positional][1:]
-    return [
-        replace(v, given=names[i]) if isinstance(v, dom.Tensor) and i < len(names) else v for i, v in enumerate(args)
-    ]
-
-
-def _unknown_arguments(
-    engine: Interpreter, unit: FunctionUnit, exported: bool = False, skip: int = 1
-) -> tuple[list[dom.Value], dict[str, dom.Value]]:
-    """What a function is fed of which no call is known; with `exported`, a flag is as off as its default says."""
-    a, positional = unit.args, unit.positional
-    if unit.has_decorator("staticmethod") and not (positional and positional[0][0].arg == "ctx"):
-        skip = 0
-    entry = exported_value if exported else entry_value
-    fed = engine.fed.get(unit.key) if not exported and _all_known(engine.exports) else None
-
-    def value(p: ast.arg, default: ast.expr | None) -> dom.Value:
-        """Of a parameter; what a model leaves out that is exported is what it is by default, as far as that is None."""
-        omitted = fed is not None and p.arg not in fed and isinstance(default, ast.Constant) and default.value is None
-        return dom.Config(default=dom.NONE) if omitted else entry(engine, unit, p, default)
-
-    args = [value(p, d) for p, d in positional[skip:]]
-    kwargs = {p.arg: value(p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
-    if a.vararg is not None:
-        args.append(dom.Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
-    return args, kwargs
 
 
 def _switch_mode(engine: Interpreter, cls: ClassInfo, method: str) -> None:
@@ -450,24 +387,13 @@ def _switch_mode(engine: Interpreter, cls: ClassInfo, method: str) -> None:
 
 def _run_script(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run a function that exports, untraced, for the call of the exporter in it."""
-    args, kwargs = _script_arguments(unit)
+    args, kwargs = script_arguments(unit)
     kwargs |= dict.fromkeys(changed_numbers(unit, engine.project.modules.values()), dom.CONFIG)
     # Who calls the method may have put its object in eval mode.
     bound = dom.Instance(engine.model(unit.cls), mode="") if unit.cls is not None else None
     if unit.has_decorator("staticmethod", "classmethod"):
         bound = None
     engine.call_function(dom.Function(unit, bound), args, kwargs, None)
-
-
-def _script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:
-    a = unit.args
-    names = [p.arg for p, _ in unit.positional][unit.cls is not None :]
-    kwargs: dict[str, dom.Value] = {p.arg: dom.CONFIG for p in a.kwonlyargs}
-    flags = zip(reversed(names), reversed(a.defaults), strict=False)  # in whichever arm it exports, it does
-    kwargs |= {n: dom.CONFIG for n, d in flags if isinstance(d, ast.Constant) and isinstance(d.value, bool)}
-    if a.kwarg is not None:
-        kwargs["**"] = dom.UNKNOWN
-    return [dom.UNKNOWN] * (len(names) - len(a.defaults)), kwargs
 
 
 def _run_module(engine: Interpreter, info: ModuleInfo) -> None:
@@ -477,128 +403,3 @@ def _run_module(engine: Interpreter, info: ModuleInfo) -> None:
     if any(_EXPORTS.search(info.text_of(s)) for s in statements):
         frame = Frame(engine, info, Body(info, MODULE_LEVEL, 1), dom.Scope({}), info.name)
         engine.execute(frame, info.file.tree.body)
-
-
-@dataclass(slots=True)
-class _DeclaredModel:
-    engine: Interpreter
-    model: Declared
-    example: int | None = None  # the batch of the example
-
-    def run(self) -> None:
-        """Build a declared model by its factory, feed it its example, and run its forward."""
-        engine = self.engine
-        factory = _find(engine, self.model.factory)
-        if factory == dom.UNKNOWN:
-            return
-        built, switched = engine.build(factory)
-        if isinstance(built, dom.Layer):
-            with engine.within(tracing=True, axes=self._declared_axes()):
-                engine.apply(built, [dom.Tensor()], {}, NOWHERE)
-        if not isinstance(built, dom.Instance):
-            return
-        if switched is not None and isinstance(factory, dom.Function) and switched.body.name == factory.unit.qualname:
-            engine.emit(observations.ModeSwitch, switched, always=True, where="build")
-        unit = built.object.cls.find_method("forward")
-        if unit is None:
-            return
-        args, kwargs, axes = self._inputs(unit)
-        named = {n: replace(v, given=n) if isinstance(v, dom.Tensor) else v for n, v in kwargs.items()}
-        with engine.within(tracing=True, outermost=True, axes=axes, example_batch=self.example):
-            engine.apply(built, _named_inputs(unit, args), named, NOWHERE)
-            forward_outputs.report(engine)
-
-    def _declared_axes(self) -> shapes.Axes:
-        axes: dict[int, str] = {}
-        for per_input in self.model.dynamic.values():
-            axes = {**per_input, **axes}
-        return shapes.Axes(tuple(sorted(axes.items())))
-
-    def _inputs(self, unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value], shapes.Axes]:
-        spec = self.model.inputs
-        if isinstance(spec, Mapping):
-            pairs, self.example = _axes_of(spec.values())
-            return [], {n: _from_spec(unit, n, s) for n, s in spec.items()}, shapes.Axes(pairs)
-        source = _find(self.engine, spec) if isinstance(spec, str) else dom.UNKNOWN
-        example = self.engine.apply(source, [], {}, NOWHERE) if source != dom.UNKNOWN else dom.UNKNOWN
-        if isinstance(example, dom.Dict):
-            return [], {str(k): self._feed(unit, str(k), v) for k, v in example.items}, self._declared_axes()
-        a, names = unit.args, [p.arg for p, _ in unit.positional][1:]
-        rest: dict[str, dom.Value] = {}
-        if isinstance(example, (dom.Tuple, dom.Tensor)):
-            items = list(example.items) if isinstance(example, dom.Tuple) else [example]
-            names += [a.vararg.arg] * len(items) if a.vararg is not None else []
-        else:
-            items, rest = _unknown_arguments(self.engine, unit)
-            items = items[: len(names) - len(a.defaults)] or items
-        return [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)], rest, self._declared_axes()
-
-    def _feed(self, unit: FunctionUnit, name: str, v: dom.Value) -> dom.Value:
-        engine = self.engine
-        if isinstance(v, dom.Tensor):
-            trace, wanted = _is_input(unit, name), self.model.dynamic.get(name, {})
-            if v.dims is None:
-                return dom.Tensor(kind=v.kind, trace=trace)
-            dims: list[dom.Extent] = []
-            for i, d in enumerate(v.dims):
-                axis = wanted.get(i, wanted.get(i - len(v.dims)))
-                example = d.literal if isinstance(d, dom.Const) else None
-                dims.append(dom.Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
-                if i == 0 and axis is not None and self.example is None:
-                    self.example = example
-            return dom.Tensor(tuple(dims), kind=v.kind, trace=trace)
-        if isinstance(v, dom.Dict):
-            return dom.Dict(tuple((k, self._feed(unit, name, x)) for k, x in v.items), v.rest)
-        if isinstance(v, dom.Tuple):
-            return dom.Tuple(tuple(self._feed(unit, name, x) for x in v.items), v.kind)
-        if isinstance(v, dom.Const) and isinstance(v.literal, str):
-            try:
-                return _from_spec(unit, name, parse_spec(v.literal))
-            except SpecError:
-                return v
-        if isinstance(v, dom.Const) and not dom.is_none(v) and isinstance(v.literal, (bool, int, float)):
-            engine.emit_argument(unit, name, v)
-            return dom.CONFIG
-        return v
-
-
-def _is_input(unit: FunctionUnit, name: str) -> dom.Trace:
-    return dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
-
-
-def _axes_of(specs: Collection[TensorSpec]) -> tuple[tuple[tuple[int, str], ...], int | None]:
-    """The axes that some specs name, and the example of the batch."""
-    axes: dict[int, str] = {}
-    for spec in specs:
-        axes = {i: d.name for i, d in enumerate(spec.dims) if d.name is not None} | axes
-    firsts = (spec.dims[0] for spec in specs if spec.dims)
-    return tuple(sorted(axes.items())), next(
-        (d.size for d in firsts if d.name is not None and d.size is not None), None
-    )
-
-
-def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> dom.Tensor:
-    trace = _is_input(unit, name)
-    dims: list[dom.Extent] = []
-    for d in spec.dims:
-        if d.name is not None:
-            dims.append(dom.Dim(frozenset((d.name,)), d.size, trace=trace))
-        else:
-            dims.append(dom.Const(d.size) if d.size is not None else dom.CONFIG)
-    kind = "bool" if spec.dtype == "bool" else "int" if spec.dtype.startswith(("int", "uint", "long")) else "float"
-    return dom.Tensor(tuple(dims), kind=kind, trace=trace)
-
-
-def _find(engine: Interpreter, reference: str) -> dom.Value:
-    """The value that `module:attribute` names."""
-    name, _, attribute = reference.partition(":")
-    info = engine.project.module(name)
-    if info is None:
-        modules = in_order(engine.project.modules.values())
-        info = next((m for m in modules if f".{m.name}".endswith(f".{name}")), None)
-    if info is None:
-        return dom.UNKNOWN
-    v: dom.Value = dom.UNKNOWN
-    for i, part in enumerate(attribute.split(".")):
-        v = engine.global_value(info, part, strict=True) if i == 0 else engine.attribute(v, part, NOWHERE)
-    return v

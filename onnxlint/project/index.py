@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
+from onnxlint.base.workers import ALONE, Workers
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import ModuleOutline, full_name, outline_of
@@ -30,7 +30,7 @@ class Index:
     `digests` are the hashes of all that were looked at, `faulty` tells of those that cannot be read or do not parse.
     """
 
-    def __init__(self, store: Store, overlay: Mapping[Path, bytes], processes: int = 1) -> None:
+    def __init__(self, store: Store, overlay: Mapping[Path, bytes], workers: Workers = ALONE) -> None:
         self.asked: list[Path] = []
         self.own: list[Path] = []
         self.sources: dict[Path, SourceFile] = {}
@@ -42,7 +42,7 @@ class Index:
         self._by_text: dict[str, bytes] = {}
         self._store = store
         self._overlay = overlay
-        self._processes = processes
+        self._workers = workers
         self._indexed = False
 
     def read(self, paths: Iterable[Path], tell: Callable[[], None] = lambda: None) -> None:
@@ -107,11 +107,15 @@ class Index:
         return self._by_text[path]
 
     def _parse(self, missing: Sequence[SourceFile]) -> list[bytes | Diagnostic]:
-        processes = self._processes if sum(len(s.text) for s in missing) >= WORTH_PROCESSES else 1
+        worth = sum(len(s.text) for s in missing) >= WORTH_PROCESSES
         sources = [*(info.source for info in self._project.modules.values()), *missing]
         keep = len(sources) <= FILES and sum(len(s.text) for s in sources) <= CHARACTERS
         results: dict[int, bytes | Diagnostic] = {}
-        workers.run(lambda n: _parse_one(missing[n], keep), range(len(missing)), processes, results.__setitem__)
+
+        def work(number: int) -> bytes | Diagnostic:
+            return _parse_one(missing[number], keep)
+
+        self._workers.run(work, range(len(missing)), results.__setitem__, worth)
         return [results[number] for number in range(len(missing))]
 
     def load(self, path: Path) -> SourceFile | None:

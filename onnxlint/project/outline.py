@@ -13,6 +13,7 @@ import msgspec
 LIBRARIES = frozenset(
     {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
 )
+_IMPORTS = (ast.Import, ast.ImportFrom)
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
 _SELF_WRITE = re.compile(r"self\.(\w++)\s*+(?::[^=\n]{1,1000}+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
@@ -118,7 +119,7 @@ class _Outliner:
                 self.functions[s.name] = function_outline(s)
             elif isinstance(s, ast.ClassDef):
                 self.classes.update((c.qualname, c) for c in class_outlines(s, s.name, self.lines))
-            elif isinstance(s, (ast.Import, ast.ImportFrom)):
+            elif isinstance(s, _IMPORTS):
                 self.imports.extend(import_outlines(s, fallback))
             elif isinstance(s, (ast.Assign, ast.AnnAssign)):
                 self.values.update(_values(s))
@@ -126,12 +127,21 @@ class _Outliner:
                 self.block(s.body, fallback)
                 self.block(s.orelse, fallback)
             elif isinstance(s, ast.Try):
+                before = dict(self.values)
                 self.block(s.body, fallback)
+                bound = {n: v for n, v in self.values.items() if before.get(n) is not v and _imports_torch(s.body)}
                 for handler in s.handlers:
                     self.block(handler.body, True)
+                self.values.update(bound)  # torch has what is asked of it, and the handler is for older ones
                 self.block(s.orelse, fallback)
             elif isinstance(s, (ast.With, ast.AsyncWith)):
                 self.block(s.body, fallback)
+
+
+def _imports_torch(body: Iterable[ast.stmt]) -> bool:
+    """True where all that a body imports is of torch."""
+    modules = [i.module for s in body if isinstance(s, _IMPORTS) for i in import_outlines(s)]
+    return bool(modules) and all(module.partition(".")[0] == "torch" for module in modules)
 
 
 def function_outline(node: ast.FunctionDef | ast.AsyncFunctionDef, shift: int = 0) -> FunctionOutline:

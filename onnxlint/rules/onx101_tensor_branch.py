@@ -5,7 +5,7 @@ from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, body_of, elements, ended, is_loaded, names_in, orelse_of, same, variables
-from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of
+from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of, where
 from onnxlint.rules.helpers.freed_numbers import free_names
 from onnxlint.rules.helpers.value_kinds import Values, condition, may_reshape
 from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard, without_question
@@ -47,11 +47,10 @@ class TensorBranch(Rule):
         read = {n.value for n in variables(branch.test) if site.value(n.value) == "data" and is_loaded(site, n)}
         values = Values(site, read)
         if isinstance(branch, cst.IfExp):
-            text = _choice(site, values, branch.test, branch.body, branch.orelse)
-            change = site.replace_whole(branch, text) if text else None
+            choice = _choice(site, values, branch.test, branch.body, branch.orelse)
+            change = site.replace_whole(branch, choice) if choice is not None else None
         else:
-            text = chosen(site, branch, values)
-            change = site.splice(*site.tree.range(branch), text) if text is not None else _returns(site, branch, values)
+            change = chosen(site, branch, values) or _returns(site, branch, values)
         shorter = _without_shortcut(site, branch) if change is None and isinstance(branch, cst.If) else None
         edits = free_names(site, branch.test) if change or shorter else None
         if edits is None or change is None:
@@ -67,14 +66,14 @@ def _fits(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
 
 def _choice(
     site: Site, values: Values, test: cst.BaseExpression, one: cst.BaseExpression, other: cst.BaseExpression
-) -> str | None:
+) -> cst.BaseExpression | None:
     """The choice between two expressions: both tensors or numbers that fit together, and one at least a tensor."""
-    code, arms = condition(values, test), (one, other)
-    if code is None or not _fits(one, other) or not any(map(values.is_tensor, arms)):
+    asked, arms = condition(values, test), (one, other)
+    if asked is None or not _fits(one, other) or not any(map(values.is_tensor, arms)):
         return None
     if not all(values.is_tensor(n) or is_number(n) for n in arms):
         return None
-    return f"torch.where({code}, {site.source(one)}, {site.source(other)})"
+    return where(site, asked, one, other)
 
 
 def _returns(site: Site, node: cst.If, values: Values) -> Edit | None:
@@ -86,18 +85,18 @@ def _returns(site: Site, node: cst.If, values: Values) -> Edit | None:
     match body_of(node), following:
         case [cst.Return(cst.BaseExpression() as first)], [cst.Return(cst.BaseExpression() as second) as last]:
             value = _chosen_value(site, values, node.test, first, second)
-            if value is None or "#" in value or site.function(node) is None:
+            if value is None or site.comments(value) or site.function(node) is None:
                 return None
             bare, line = node.with_changes(leading_lines=()), site.parent(last)
             comments = site.comments(ended(bare)) if node.orelse else site.comments(bare, ended(line or last))
-            text = f"\n{site.indent(node)}".join([*comments, broken("return ", value, site.indent(node))])
-            return site.splice(site.tree.range(node)[0], site.tree.range(last)[1], text)
+            returned = cst.Return(broken(site, value, f"{site.indent(node)}return "))
+            return site.replace_lines(node, last, [cst.SimpleStatementLine([returned])], comments)
     return None
 
 
 def _chosen_value(
     site: Site, values: Values, test: cst.BaseExpression, first: cst.BaseExpression, second: cst.BaseExpression
-) -> str | None:
+) -> cst.BaseExpression | None:
     ones, others = elements(first), elements(second)
     if not (isinstance(first, cst.Tuple) and isinstance(second, cst.Tuple) and ones and others):
         return _choice(site, values, test, first, second)
@@ -108,8 +107,8 @@ def _chosen_value(
         part = _choice(site, values, test, one, other)
         if part is None:
             return None
-        parts.append(site.source(one) if same(one, other) else part)
-    return ", ".join(parts) if len(parts) > 1 else f"{parts[0]},"
+        parts.append(cst.Element(one if same(one, other) else part))
+    return cst.Tuple(parts, lpar=(), rpar=())
 
 
 def _without_shortcut(site: Site, branch: cst.If) -> Fix | None:
@@ -120,7 +119,7 @@ def _without_shortcut(site: Site, branch: cst.If) -> Fix | None:
         case cst.BooleanOperation(cst.Comparison(cst.Name(name), [cst.ComparisonTarget(cst.IsNot())]), cst.And(), last):
             if name != _asked_for_any(last) or name not in names_in(*body):
                 return None
-            return site.fix(title, Safety.UNSAFE, site.replace(test, site.source(test.left)))
+            return site.fix(title, Safety.UNSAFE, site.replace(test, test.left))
     mask = _asked_for_any(test)
     if mask is None or not all(mask in names_in(statement) for statement in body):
         return None

@@ -3,7 +3,7 @@ import libcst as cst
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import BoolOperator
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
+from onnxlint.rules.engine.site import Site, operand
 from onnxlint.rules.helpers.value_kinds import Values, condition
 
 
@@ -22,10 +22,11 @@ class TensorBoolOperator(Rule):
         node = site.at_span(cst.BaseExpression)
         if not isinstance(node, (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison)):
             return None
-        text = (_membership(site, node) if isinstance(node, cst.Comparison) else None) or condition(Values(site), node)
-        if text is None:
+        new = (_membership(site, node) if isinstance(node, cst.Comparison) else None) or condition(Values(site), node)
+        if new is None:
             return None
-        return site.fix(f"stay in the graph: `{' '.join(text.split())}`", Safety.UNSAFE, site.replace_whole(node, text))
+        code = " ".join(site.tree.code(new).split())
+        return site.fix(f"stay in the graph: `{code}`", Safety.UNSAFE, site.replace_whole(node, new))
 
 
 def _word(node: cst.CSTNode) -> str:
@@ -37,10 +38,12 @@ def _word(node: cst.CSTNode) -> str:
     return "chained comparison" if isinstance(node, cst.Comparison) else "not"
 
 
-def _membership(site: Site, node: cst.Comparison) -> str | None:
+def _membership(site: Site, node: cst.Comparison) -> cst.BaseExpression | None:
     """`value in tensor`."""
     match node.comparisons:
         case [cst.ComparisonTarget(cst.In() | cst.NotIn() as operator, values)] if Values(site).is_tensor(values):
-            text = f"({site.operand(values)} == {site.operand(node.left)}).any()"
-            return text if isinstance(operator, cst.In) else f"torch.logical_not({text})"
+            template = "({values} == {value}).any()"
+            if isinstance(operator, cst.NotIn):
+                template = f"torch.logical_not({template})"
+            return site.expression(template, values=operand(values), value=operand(node.left))
     return None

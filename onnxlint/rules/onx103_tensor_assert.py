@@ -3,10 +3,11 @@ import libcst as cst
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Assertion
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site
+from onnxlint.rules.engine.site import Site, tight
 from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 _EAGER = "not torch.onnx.is_in_onnx_export()"
+_LOOSE = (cst.IfExp, cst.Lambda, cst.NamedExpr)
 
 
 class TensorAssert(Rule):
@@ -25,11 +26,12 @@ class TensorAssert(Rule):
         node = site.at_span(cst.BaseExpression)
         statement = site.statement(node) if node is not None else None
         if isinstance(statement, cst.If) and not isinstance(site.parent(statement), cst.If):
-            test, text = statement.test, site.source(statement.test)
-            loose = isinstance(test, cst.IfExp) or (
+            test = statement.test.with_changes(lpar=(), rpar=()) if statement.test.lpar else statement.test
+            loose = isinstance(test, _LOOSE) or (
                 isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
             )
-            change = site.replace(test, f"{_EAGER} and ({text})" if loose else f"{_EAGER} and {text}")
+            guarded = site.expression(f"{_EAGER} and {{test}}", test=tight(test) if loose else test)
+            change = site.replace(statement.test, guarded)
             return site.fix("leave the check to eager mode", Safety.SAFE, change)
         if not isinstance(statement, cst.Assert):
             return None

@@ -6,7 +6,7 @@ from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, dotted, has_star, literal, positional
 from onnxlint.rules.helpers.value_kinds import Values
 
-_PAIRS = {"min": cst.parse_expression("torch.minimum"), "max": cst.parse_expression("torch.maximum")}
+_PAIRS = {"min": "torch.minimum", "max": "torch.maximum"}
 _BOUNDS = {"min": "max", "max": "min"}  # the smaller of a tensor and a number is the tensor, at most the number
 
 BUILTINS = {
@@ -39,7 +39,7 @@ class TensorBuiltin(Rule):
         name = dotted(call.func)
         tensor, other = sorted(operands, key=values.is_tensor, reverse=True)
         if values.is_tensor(other):
-            new: cst.BaseExpression = call.with_changes(func=_PAIRS[name], lpar=(), rpar=())
+            new: cst.BaseExpression = call.with_changes(func=site.expression(_PAIRS[name]), lpar=(), rpar=())
         elif values.is_tensor(tensor):
             plain = isinstance(other, (cst.Name, cst.Attribute, cst.BaseNumber)) or literal(other) is not None
             if not plain or values.sizes(tensor) not in ([], None):

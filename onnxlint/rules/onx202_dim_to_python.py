@@ -38,30 +38,33 @@ class DimToPython(Rule):
                 f"`{escape.how[1:]}` is asked of a dynamic size, which is no Python number in an export:"
                 f" `{self.source(node)}`",
                 "reckon with the size as it is: `x.shape[1] % 4 == 0`, `//`, `*`",
-                effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
+                effects=_refusals(escape, refused),
+                static_too=True,
             )
         elif escape.source == "dim" and escape.how != "a size after unflatten":
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
             curved = escape.how.rpartition(".")[2].removesuffix("()") in _CURVED
-            ends = self._refused(node)
+            ends = _refusals(escape, EXPORTERS) if self._refused(node) else None
             fault = "is asked of a dynamic size, which is no Python number in an export"
             yield Objection(
                 f"`{escape.how}` {fault if ends else _FROZEN}: `{self.source(node)}`",
-                "no exporter keeps this of a size: pass the number in, or keep that axis static"
+                "no exporter keeps this of a size: pass the number in"
+                + (", or keep that axis static" if not ends else "")
                 if curved
                 else "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under,
                 effects=ends or _effects(escape.how),
+                static_too=ends is not None,
             )
 
-    def _refused(self, node: Node) -> dict[str, Outcome] | None:
+    def _refused(self, node: Node) -> bool:
         """`np.log(n).astype(int)`: of a size, numpy gives a tensor to TorchScript, which has no `astype`."""
         outer = self.parent(node)
         while isinstance(outer, (cst.Attribute, cst.Call, cst.Arg)):
             if isinstance(outer, cst.Attribute) and outer.attr.value == "astype":
-                return dict.fromkeys(EXPORTERS, Outcome.EXPORT_ERROR)
+                return True
             outer = self.parent(outer)
-        return None
+        return False
 
     def fix(self, site: Site) -> Fix | None:
         """Safe where the rewrite gives the same number for every size; a divisor without a number may not be whole."""
@@ -76,6 +79,11 @@ class DimToPython(Rule):
         safety = Safety.SAFE if division is None or literal(division.right) is not None else Safety.UNSAFE
         title = f"stay with the size: `{site.tree.code(size)}`"
         return site.fix(title, safety, site.replace(call, site.fitted(size, call)))
+
+
+def _refusals(escape: Escape, refused: tuple[str, ...]) -> dict[str, Outcome]:
+    """What ends an export: a size is a tensor to TorchScript on any axis, to dynamo no number on a dynamic one."""
+    return {e: Outcome.EXPORT_ERROR for e in refused if escape.sure or e == "torchscript"}
 
 
 def _effects(how: str) -> dict[str, Outcome] | None:

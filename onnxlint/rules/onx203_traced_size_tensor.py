@@ -63,9 +63,9 @@ class TracedSizeTensor(Rule):
             return None
         function, (*values, last) = made
         args = [*map(cst.Arg, values), call.args[0].with_changes(value=last), *call.args[1:]]
-        new: cst.Call | None = call.with_changes(func=cst.parse_expression(function), args=args, lpar=(), rpar=())
+        new: cst.Call | None = call.with_changes(func=site.expression(function), args=args, lpar=(), rpar=())
         if new is not None and name == "LongTensor":
-            new = set_argument(new, "dtype", cst.parse_expression("torch.long"))
+            new = set_argument(new, "dtype", site.expression("torch.long"))
         device = _device(site, call) if name != "from_numpy" and argument(call, "device") is None else None
         if new is not None and device is not None:
             new = set_argument(new, "device", cst.parse_expression(device))

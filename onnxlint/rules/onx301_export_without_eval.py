@@ -3,11 +3,12 @@ from collections.abc import Sequence
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import ExportCall
+from onnxlint.flow.state.observations import ExportCall, ModeReader
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument
 
 MOST = 2  # classes and kinds of layers that a message names
+KINDS = {"Dropout": "dropout", "InstanceNorm": "instance norm"}
 
 
 class ExportWithoutEval(Rule):
@@ -44,13 +45,17 @@ class ExportWithoutEval(Rule):
         return site.fix(f"call `{code}` before the export", Safety.UNSAFE, site.insert_before(statement, code))
 
 
-def _difference(differing: Sequence[str]) -> str:
+def _difference(differing: Sequence[ModeReader]) -> str:
     """What differs in training mode: classes that ask for it first, then layers."""
-    asking = [words.partition(" reads ")[0] for words in differing if " reads " in words]
-    staying = [words.partition(" stays ")[0] for words in differing if " stays " in words]
+    asking = [f"`{part.name}`" for part in differing if not part.layer]
+    staying = list(dict.fromkeys(_kind(part.name) for part in differing if part.layer))
     reads = [f"{_listed(asking)} read{'s'[: len(asking) < 2]} `self.training`"] if asking else []
     stays = [f"{_listed(staying)} stay{'s'[: len(staying) < 2]} in training mode"] if staying else []
     return ", and ".join([*reads, *stays])
+
+
+def _kind(layer: str) -> str:
+    return next((words for name, words in KINDS.items() if name in layer), f"`{layer}`")
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
@@ -58,17 +60,9 @@ def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
     inherits = any(isinstance(n, cst.Call) and same(n.func, _INHERITED) for n in walk(function))
     if function.decorators or len(block.body) == 1 or not inherits:
         return None
-    (start, _), (end, _) = site.tree.range(function)
-    at = block.body.index(function)
-    if at + 1 < len(block.body):
-        following = block.body[at + 1]
-        between = [*getattr(following, "leading_lines", ()), *getattr(function.body, "footer", ())]
-        end = site.tree.whole(following)[0][0]
-    else:
-        between = [*function.leading_lines]
-        start, end = site.tree.range(block.body[at - 1])[1][0] + 1, end + 1
-    if site.comments(*between):
+    first = block.body[0] is function
+    blank: Sequence[cst.EmptyLine] = (block.body[1] if first else function).leading_lines  # type: ignore[attr-defined]
+    if site.comments(*blank, *getattr(function.body, "footer", ())):
         return None
-    lines = site.page.lines
-    removal = site.splice((start, 1), lines.place(lines.start(end)), "")
-    return site.fix("leave out the override: `eval()` means eval mode", Safety.UNSAFE, removal)
+    title = "leave out the override: `eval()` means eval mode"
+    return site.fix(title, Safety.UNSAFE, site.remove(function, *blank))

@@ -4,8 +4,8 @@ from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import RandomDraw, StandIn
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
+from onnxlint.rules.helpers.stand_ins import missing_operator
 from onnxlint.rules.helpers.work_saving_branches import asking
-from onnxlint.rules.onx409_custom_operator import left_out
 
 _TITLE = "draw in training only"
 _STRENGTHS = ("temperature", "noise_scale", "noise_scale_w", "length_noise_scale", "noise_level", "noise_strength")
@@ -32,7 +32,7 @@ class RandomInForward(Rule):
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:
         if Outcome.NONDETERMINISTIC in call.results:
-            yield left_out(call)
+            yield missing_operator(call)
 
     def _is_sampling(self, node: cst.CSTNode) -> bool:
         """Whether who runs the model says how strong the noise is: then it is meant to be there."""

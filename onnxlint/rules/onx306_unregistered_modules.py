@@ -32,7 +32,7 @@ class UnregisteredModules(Rule):
         match site.parent(node):
             case cst.Assign([cst.AssignTarget(cst.Attribute())]) | cst.AnnAssign(cst.Attribute()):
                 name = "ModuleDict" if isinstance(node, cst.Dict) else "ModuleList"
-                container = f"{site.page.imports.get('torch.nn') or 'torch.nn'}.{name}"
+                container = f"{site.known_as('torch.nn') or 'torch.nn'}.{name}"
                 new = site.expression(f"{container}({{modules}})", modules=bare(node))
                 return site.fix(f"wrap it in `{container}(...)`", Safety.UNSAFE, site.replace(node, new))
         return None

@@ -94,7 +94,7 @@ class _Rewriting(cst.CSTTransformer):
         super().__init__()
         self.site = site
         self.function = function
-        self.numpy = site.page.imports.get("numpy", "np")
+        self.numpy = site.known_as("numpy") or "np"
         self.arrays: set[str] = set()
         self.changes: list[Edit] = []
 

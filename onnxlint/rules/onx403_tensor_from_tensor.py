@@ -56,7 +56,7 @@ def stacked(site: Site, call: cst.Call) -> Fix | None:
     for option in options:
         kept = drop_argument(kept, option) or kept
     stack = kept.with_changes(
-        func=cst.parse_expression("torch.stack"),
+        func=site.expression("torch.stack"),
         args=[kept.args[0].with_changes(value=_listed(data, tensors))],
         lpar=(),
         rpar=(),

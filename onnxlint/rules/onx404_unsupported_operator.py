@@ -21,11 +21,12 @@ class UnsupportedOperator(Rule):
                 "write it with operators that lower (see the rule), or use the other exporter where it lowers there",
                 effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
                 about=f"{call.op} {call.detail}",
+                hints={"op": call.op},
             )
 
     def fix(self, site: Site) -> Fix | None:
         """The lower of the two middle values, which sorting puts at a known place. Unsafe: NaN is sorted to the end."""
-        call = site.at_span(cst.Call) if "median" in site.finding.text else None
+        call = site.at_span(cst.Call) if site.hint("op").endswith(".median") else None
         func = call.func if call is not None else None
         if call is None or has_star(call) or not isinstance(func, cst.Attribute) or func.attr.value != "median":
             return None

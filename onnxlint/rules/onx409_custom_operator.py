@@ -1,6 +1,7 @@
-from onnxlint.base.records import Outcome, Severity
+from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import CustomCall, StandIn
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
+from onnxlint.rules.helpers.stand_ins import missing_operator
 
 
 class CustomOperator(Rule):
@@ -18,16 +19,4 @@ class CustomOperator(Rule):
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:
         if Outcome.NONDETERMINISTIC not in call.results:
-            yield left_out(call)
-
-
-def left_out(call: StandIn) -> Objection:
-    """What becomes of an autograd.Function whose forward only stands in for what its `symbolic` writes."""
-    return Objection(
-        f"dynamo ignores the `symbolic` of `{call.op}` and exports this forward, a stand-in: the operator is missing"
-        " from the file",
-        "export with `dynamo=False`, which calls `symbolic`, or register a translation of a custom operator",
-        severity=Severity.WARNING,
-        effects=call.outcomes,
-        about="stand-in",
-    )
+            yield missing_operator(call)

@@ -16,14 +16,9 @@ class UnusedSuppression(Rule):
             return None
         comment, column = line.comment, site.tree.range(line.comment)[0][1]
         first, last = site.start[1] - column, site.end[1] - column
-        before, marker, behind = comment.value[:first], comment.value[first:last], comment.value[last:]
-        head, opened, rest = marker.partition("[" if "onnxlint:" in marker else ":")
-        listed, closed, _ = rest.partition("]")
-        needless = site.finding.message.split("`")[1::2]
-        codes = ", ".join(code for code in listed.replace(",", " ").split() if code not in needless)
-        if codes:
-            space = " " if listed.startswith(" ") else ""
-            new = comment.with_changes(value=f"{before}{head}{opened}{space}{codes}{closed}{behind}")
+        before, left, behind = comment.value[:first], site.hint("left"), comment.value[last:]
+        if left:
+            new = comment.with_changes(value=f"{before}{left}{behind}")
             title, edit = "take out the codes that silence nothing", site.replace(comment, new)
         else:
             kept = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 import onnxlint
-from onnxlint.base import workers
 from onnxlint.base.cache import Store, default_folder
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.paths import display_path
@@ -82,8 +81,8 @@ def run_check(
     findings = _asked_for(findings, sources, settings, mode is dynamic_pass.Mode.PROBE, static.failed)
     failures = None if settings.debug else diagnostics
     with without_collector():
-        processes = workers.processes(settings.jobs)
-        findings = with_kept_fixes(findings, sources.text, store, load_catalogue(), processes, shown, failures)
+        findings = with_kept_fixes(findings, sources.text, store, load_catalogue(), sources.workers, shown, failures)
+    diagnostics += sources.lost_work
     store.close()
     versions = dynamic.results[0].versions if dynamic.results else {}
     return Report(
@@ -138,7 +137,13 @@ def _asked_for(
     kept, _, unused = apply(findings, files, names, ran)
     rule = catalogue[UNUSED]
     needless = [
-        Finding(rule.code, rule.name, Severity.WARNING, u.message, u.span, effects={}, text=u.text) for u in unused
+        Finding(
+            *(rule.code, rule.name, Severity.WARNING, u.message, u.span),
+            effects={},
+            text=u.text,
+            hints={"left": u.left},
+        )
+        for u in unused
     ]
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
     return tuple(

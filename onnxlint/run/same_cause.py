@@ -1,23 +1,33 @@
 """One cause, one finding: what stems from one value, or one decision, is shown at one place, which names the others."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import filterfalse
+from pathlib import PurePath
 
+from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind, number_frozen
+from onnxlint.report.common.words import hidden
+from onnxlint.source.parse import source_lines
 
 _CERTAINTY, _SEVERITIES = tuple(VerdictKind), tuple(Severity)
-_PACKED = "packed sequence"
+_WORD = re.compile(r"\w+")
 
 
-def one_per_cause(report: Report) -> Report:
+def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_lines) -> Report:
     """The report with one finding for each cause; notes and what was not reproduced stay as they are.
 
-    It is for showing: baselines, comments that silence a line and fixes go by each finding of its own.
+    It is for showing: baselines, comments that silence a line and fixes go by each finding of its own. Of a definition
+    that several files have word by word, one is shown, and what is found in the copies are notes that lead there.
+    `sources(path)` is the lines of a file.
     """
+    called = {rule.code: rule.shows_at_calls_of for rule in load_catalogue().values()}
+    elsewhere = {(f.span.path, f.symbol, name): f.about for f in report.findings for name in called.get(f.code, ())}
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
-        about = _about(finding)
-        if about and finding.severity is not Severity.NOTE and finding.verdict is not VerdictKind.NOT_REPRODUCED:
+        about = _about(finding, elsewhere)
+        if about and not hidden(finding):
             groups.setdefault((finding.span.path, about), []).append(finding)
     shown: dict[int, Finding | None] = {}
     for members in filter(lambda members: len(members) > 1, groups.values()):
@@ -25,13 +35,53 @@ def one_per_cause(report: Report) -> Report:
         shown.update((id(member), None) for member in members)
         shown[id(members[0])] = _together(members)
     findings = (shown.get(id(finding), finding) for finding in report.findings)
-    return replace(report, findings=tuple(finding for finding in findings if finding is not None))
+    return replace(report, findings=_one_of_copies([f for f in findings if f is not None], sources))
 
 
-def _about(finding: Finding) -> str:
-    if finding.code.startswith("ONX7") and "pack_" in finding.text:  # an exporter's own word on what ONX418 speaks of
-        return f"{finding.symbol} {_PACKED}"
-    return finding.about
+def _one_of_copies(findings: Sequence[Finding], sources: Callable[[str], list[str]]) -> tuple[Finding, ...]:
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for f in filterfalse(hidden, findings):
+        name = f".{f.symbol}".rpartition(f".{PurePath(f.span.path).stem}.")[2]
+        alike.setdefault((f.code, name, f.message, f.text), []).append(f)
+    copies: dict[tuple[str, str, int, int], list[Finding]] = {}
+    for (code, *_), members in alike.items():
+        for f in members if len({f.span.path for f in members}) > 1 else ():
+            text, line = _definition(sources(f.span.path), f)
+            copies.setdefault((code, text, line, f.span.column), []).append(f)
+    shown: dict[int, Finding] = {}
+    for (_, text, *_), members in copies.items():
+        head, *others = sorted(members, key=_nearest)
+        others = [f for f in others if text and f.verdict is VerdictKind.SUSPECTED and f.span.path != head.span.path]
+        for f in others:
+            shown[id(f)] = replace(f, severity=Severity.NOTE, also=(head.span, *f.also))
+        shown[id(head)] = replace(head, also=(*head.also, *(span for f in others for span in (f.span, *f.also))))
+    return tuple(shown.get(id(f), f) for f in findings)
+
+
+def _definition(lines: Sequence[str], finding: Finding) -> tuple[str, int]:
+    """The source of the function that a finding stands in, empty where it is not there, and its line in it."""
+    header = re.compile(rf"\s*(?:async )?def {re.escape(finding.symbol.rpartition('.')[2])}\b")
+    above = range(min(finding.span.line, len(lines)) - 1, -1, -1)
+    first = next((n for n in above if header.match(lines[n])), len(lines))
+    inside = re.compile(rf"{lines[first][: -len(lines[first].lstrip())]}[\s)]|\s*$") if first < len(lines) else header
+    last = next((n for n in range(first + 1, len(lines)) if not inside.match(lines[n])), len(lines))
+    return "\n".join(lines[first:last]).strip(), finding.span.line - first
+
+
+def _nearest(finding: Finding) -> tuple[bool, int, int, int, int, str]:
+    """What is seen to be exported comes before its copies, then the most certain and the worst, then the file whose
+    module is imported from nearest to the top: its symbol names more of its path."""
+    certainty, severity = _CERTAINTY.index(finding.verdict), _SEVERITIES.index(finding.severity)
+    path, depth = finding.span.path, len(PurePath(finding.span.path).parts)
+    return not finding.exported, certainty, severity, depth - finding.symbol.count("."), depth, path
+
+
+def _about(finding: Finding, elsewhere: Mapping[tuple[str, str, str], str]) -> str:
+    """What a finding is about; what an exporter says of a call is about what a rule speaks of in the same function."""
+    if not finding.code.startswith("ONX7"):
+        return finding.about
+    keys = ((finding.span.path, finding.symbol, name) for name in _WORD.findall(finding.text))
+    return next((elsewhere[key] for key in keys if key in elsewhere), finding.about)
 
 
 def _first(finding: Finding) -> tuple[bool, bool, int, int, int, int]:

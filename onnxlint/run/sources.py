@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from onnxlint.base import workers
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Diagnostic
+from onnxlint.base.workers import Workers, processes
 from onnxlint.config.settings import Settings
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.index import Index
@@ -26,7 +26,8 @@ class Sources:
         store: Store,
     ) -> None:
         self.count = len(discovery.files)
-        self.index = Index(store, overlay, workers.processes(settings.jobs))
+        self.workers = Workers(processes(settings.jobs))
+        self.index = Index(store, overlay, self.workers)
         self.discovery = discovery
         self._settings = settings
         self._files: dict[str, SourceFile] | None = None
@@ -39,6 +40,11 @@ class Sources:
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the files."""
         return [*self.discovery.diagnostics, *self.index.diagnostics]
+
+    @property
+    def lost_work(self) -> list[Diagnostic]:
+        """Which processes have ended so far that were to work on the files."""
+        return [Diagnostic("warning", problem) for problem in self.workers.problems]
 
     def __call__(self, factory: str) -> tuple[str, int]:
         """Path and line of `module:attribute`; ("", 0) where the source does not show it."""

@@ -1,13 +1,12 @@
 """The static half of a run: the dataflow over all files, then the rules over what it observed."""
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from onnxlint.base import workers
 from onnxlint.base.cache import Store, default_folder
 from onnxlint.base.catalogue import Contract, load_catalogue, plugin_faults, watched
 from onnxlint.base.records import Diagnostic, Finding
@@ -17,7 +16,8 @@ from onnxlint.flow.part_results import Analysis
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.state.problems import Problem
-from onnxlint.flow.tables.torch_versions import choose
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.tables.torch_versions import choose, shipped
 from onnxlint.report.progress import Progress
 from onnxlint.rules.engine.findings import run_rules
 from onnxlint.run.sources import Sources
@@ -61,9 +61,10 @@ def run_static(sources: Sources, settings: Settings, store: Store, probing: bool
         lambda code, name: wanted(code, name) and code not in refused,
         sources.text,
         store,
-        workers.processes(settings.jobs),
+        sources.workers,
     )
     faults = [message for code, message in plugin_faults().items() if wanted(code)]
+    faults += _unknown_operators(rule for code, rule in catalogue.items() if wanted(code, rule.name))
     broken = (*(Diagnostic("error", message) for message in (*faults, *refused.values())), *broken)
     failed = frozenset(code for code in catalogue if any(code in diagnostic.message for diagnostic in broken))
     return StaticResult(analysis, findings, (*sources.diagnostics, *broken, *problems_of(analysis)), failed)
@@ -76,7 +77,7 @@ def analyse(sources: Sources, settings: Settings, store: Store, probing: bool, l
     request = Request(
         declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched(load_catalogue())
     )
-    analysis = analyse_files(sources.index, request, store, workers.processes(settings.jobs))
+    analysis = analyse_files(sources.index, request, store, sources.workers)
     return replace(analysis, problems=(*(Problem("", n) for n in (choice.notice,) if n), *analysis.problems))
 
 
@@ -90,13 +91,23 @@ def find_candidates(
         sources = Sources(discovery, settings, progress, MappingProxyType({}), store)
         analysis = analyse(sources, settings, store, True)
     store.close()
-    return analysis.candidates, (*sources.diagnostics, *problems_of(analysis))
+    return analysis.candidates, (*sources.diagnostics, *problems_of(analysis), *sources.lost_work)
 
 
 def problems_of(analysis: Analysis) -> list[Diagnostic]:
     """What kept the analysis from parts of files, as diagnostics."""
     return [
         Diagnostic("error" if p.internal else "warning", p.message, p.path or None, p.line) for p in analysis.problems
+    ]
+
+
+def _unknown_operators(rules: Iterable[Contract]) -> list[str]:
+    """What rules of packages watch that is no operator in any of the tables, each in a sentence."""
+    return [
+        f"{rule.plugin} watches `{name}`, which is no operator of torch {', '.join(shipped())}"
+        for rule in rules
+        for name in rule.operators
+        if not any(OpTable.load(version).get(name) for version in reversed(shipped()))
     ]
 
 

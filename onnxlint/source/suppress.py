@@ -40,6 +40,7 @@ class Unused:
     span: Span
     text: str
     message: str
+    left: str  # of the comment without what is needless; empty where nothing is
 
 
 def names(selector: str, code: str, name: str) -> bool:
@@ -89,9 +90,9 @@ def apply(
                 silent[key] = [finding for finding in here[low:high] if suppression.silences(finding)]
                 silenced |= {id(finding) for finding in silent[key]}
             hits = silent[key]
-            message = _needless(suppression, hits, rules, ran)
+            message, needless = _needless(suppression, hits, rules, ran)
             if message:
-                unused.append(Unused(suppression.span, suppression.text, message))
+                unused.append(Unused(suppression.span, suppression.text, message, _left(suppression.text, needless)))
     kept = tuple(finding for finding in findings if id(finding) not in silenced)
     return kept, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
 
@@ -102,11 +103,11 @@ def _line(finding: Finding) -> int:
 
 def _needless(
     suppression: Suppression, hits: Sequence[Finding], rules: Mapping[str, str] | None, ran: Callable[[str, str], bool]
-) -> str | None:
-    """Return what is needless about a suppression, or None. A bare `# noqa` may serve another tool."""
+) -> tuple[str, Sequence[str]]:
+    """Say what is needless about a suppression, and its codes that are. A bare `# noqa` may serve another tool."""
     if not suppression.codes:
         bare = "onnxlint:" in suppression.text
-        return f"`{suppression.text}` silences no finding" if bare and not hits else None
+        return f"`{suppression.text}` silences no finding" if bare and not hits else "", ()
     idle, unknown = [], []
     for code in suppression.codes:
         if any(names(code, hit.code, hit.rule) for hit in hits):
@@ -118,7 +119,15 @@ def _needless(
             idle.append(code)
     parts = [f"{', '.join(f'`{code}`' for code in idle)} silences no finding here"] if idle else []
     parts += [f"{', '.join(f'`{code}`' for code in unknown)} names no rule"] if unknown else []
-    return "; ".join(parts) or None
+    return "; ".join(parts), (*idle, *unknown)
+
+
+def _left(text: str, needless: Sequence[str]) -> str:
+    """A comment without the codes that are needless; empty where it lists no others."""
+    match = _IGNORE.match(text) or NOQA.match(text)
+    codes = re.split(r"[\s,]+", match["codes"]) if match and match["codes"] else []
+    kept = ", ".join(code for code in codes if code and code not in needless)
+    return f"{text[: match.start('codes')]}{kept}{text[match.end('codes') :]}" if match and kept else ""
 
 
 def _scan(source: SourceFile) -> Iterator[Suppression]:

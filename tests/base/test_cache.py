@@ -529,6 +529,25 @@ class TestFolder:
         assert 15 <= left < 20
         assert size <= 20_000
 
+    def test_it_is_brought_back_to_its_limit_once_for_each_share_that_runs_have_written(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        limits: list[int] = []
+        monkeypatch.setattr(cache, "SHARE", 2500)
+        monkeypatch.setattr(cache, "prune", lambda _, limit: limits.append(limit))
+        pruned = []
+        for number in range(7):
+            store = Store(tmp_path)
+            store.put("part", digest(str(number)), bytes(1000))
+            store.close()
+            Store(tmp_path).close()  # a run that knows all
+            pruned.append(len(limits))
+        assert pruned == [0, 0, 1, 1, 1, 2, 2]
+        (tmp_path / "written").write_text("-1e9")
+        store.put("part", digest("last"), bytes(10))
+        store.close()
+        assert limits == [cache.LIMIT] * 3
+
     def test_cleaning_deletes_entries_and_nothing_else(self, tree: Tree) -> None:
         tree.report()
         (tree.cache / "notes.txt").write_text("mine")
@@ -540,7 +559,7 @@ class TestFolder:
 class TestCommand:
     @pytest.fixture
     def run(self, tree: Tree) -> Callable[..., str]:
-        from onnxlint.cli.commands.facts import cache as command
+        from onnxlint.cli.commands.cache import command
 
         def call(*words: str) -> str:
             done = CliRunner().invoke(command, ["--cache-dir", str(tree.cache), *words])

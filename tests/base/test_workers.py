@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base import workers
+from onnxlint.base.workers import Workers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux 
 # One process is at work for a minute, one has nothing left to do; both write their number first.
 BUSY = """
 import os, sys, time
-from onnxlint.base import workers
+from onnxlint.base.workers import Workers
 
 def work(number):
     os.write(1, b"%d\\n" % os.getpid())  # a line at once, in one piece
     time.sleep(60 if number else 0)
 
 try:
-    workers.run(work, [0, 1], 2, lambda *_: os.write(1, b"done\\n"))
+    Workers(2).run(work, [0, 1], lambda *_: os.write(1, b"done\\n"))
 except KeyboardInterrupt:
     sys.exit(130)
 """
@@ -36,7 +36,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("count", [20, 500])  # one by one, and in batches
 def test_every_number_is_worked_on_once(count: int) -> None:
     taken: list[tuple[int, int]] = []
-    workers.run(lambda n: n * n, range(count), 3, lambda *result: taken.append(result))
+    Workers(3).run(lambda n: n * n, range(count), lambda *result: taken.append(result))
     assert sorted(taken) == [(n, n * n) for n in range(count)]
 
 
@@ -50,8 +50,51 @@ def test_what_a_process_that_ends_was_to_do_is_done_here(count: int) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
         return number
 
-    workers.run(work, range(count), 3, taken.__setitem__)
+    workers = Workers(3)
+    workers.run(work, range(count), taken.__setitem__)
     assert taken == {n: n for n in range(count)}
+    assert workers.problems == ["a process of the analysis was ended by SIGTERM; its work was done without it"]
+
+
+# One process stops the parent, then sends more than a pipe has room for; another kills it and wakes the parent.
+KILLED = """
+import os, signal, sys, time
+from pathlib import Path
+from onnxlint.base.workers import Workers
+
+parent, sender = os.getpid(), Path("sender")
+
+def work(number):
+    if os.getpid() == parent:
+        return b"again"
+    if number:
+        os.kill(parent, signal.SIGSTOP)
+        sender.write_text(f"{os.getpid()}\\n")
+        return bytes(3_000_000)
+    while not (sender.exists() and sender.read_text().endswith("\\n")):
+        time.sleep(0.01)
+    time.sleep(0.5)
+    os.kill(int(sender.read_text()), signal.SIGKILL)
+    os.kill(parent, signal.SIGCONT)
+    return b""
+
+taken, workers = {}, Workers(2)
+workers.run(work, [0, 1], taken.__setitem__)
+print(taken, *workers.problems)
+"""
+
+
+def test_a_process_that_is_killed_while_it_sends_leaves_nobody_waiting(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", KILLED]
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == (
+        "{0: b'', 1: b'again'} a process of the analysis was ended by SIGKILL, as where memory runs out; its work was "
+        "done without it\n"
+    )
 
 
 def test_what_a_process_raises_is_raised() -> None:
@@ -59,7 +102,7 @@ def test_what_a_process_raises_is_raised() -> None:
         raise LookupError(str(number))
 
     with pytest.raises(LookupError):
-        workers.run(work, [1, 2], 2, print)
+        Workers(2).run(work, [1, 2], print)
 
 
 def alive(pid: int) -> bool:
@@ -113,7 +156,8 @@ def test_an_interrupt_ends_the_processes_at_once_and_without_a_word(everyone: bo
 # The results are longer than a pipe has room for.
 INTERRUPTED = """
 import os, random, signal, sys
-from onnxlint.base import interrupts, workers
+from onnxlint.base import interrupts
+from onnxlint.base.workers import Workers
 
 def work(number):
     return bytes(300_000 if number % 3 else 3)
@@ -127,12 +171,12 @@ interrupts.SIGNALS = (*interrupts.SIGNALS, signal.SIGALRM)  # held back as those
 for _ in range(60):
     try:
         signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.06))
-        workers.run(work, range(30), 2, lambda *_: None)
+        Workers(2).run(work, range(30), lambda *_: None)
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
         continue
 taken = {}
-workers.run(work, range(30), 2, taken.__setitem__)  # a busy machine may have come to the end of none of those
+Workers(2).run(work, range(30), taken.__setitem__)  # a busy machine may have come to the end of none of those
 os._exit(0 if taken == {n: work(n) for n in range(30)} else 1)
 """
 

@@ -17,7 +17,9 @@ from pathlib import Path
 
 from onnxlint.flow import entry_points
 from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.python import entry_parameters
 from onnxlint.flow.state.budget import Exhausted
+from onnxlint.flow.state.partitions import Part
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values.domain import Function
 from onnxlint.project.classes import FunctionUnit, ModuleInfo
@@ -66,7 +68,7 @@ def run_functions(project: Project, info: ModuleInfo, tally: Tally) -> None:
         tally.functions += 1
         try:
             with engine.within(tracing=True):
-                args = [engine.entry_value(unit, p, None) for p in unit.args.args]
+                args = [entry_parameters.entry_value(engine, unit, p, None) for p in unit.args.args]
                 engine.call_function(Function(unit), args, {}, None)
         except Exhausted:
             tally.exhausted += 1
@@ -86,7 +88,8 @@ def sweep(path: Path, tally: Tally) -> None:
     try:
         project = Project(lambda _: None)
         info = project.add(source)
-        entry_points.analyse(project, debug=True)
+        part = Part(tuple(project.modules.values()))
+        entry_points.run_part(Interpreter(project, OpTable.load()), part)
         run_functions(project, info, tally)
     except Exception as error:  # noqa: BLE001 - a sweep ends with every file, and then says what went wrong
         tally.errors.append(f"{path}: {type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}")

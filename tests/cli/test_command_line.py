@@ -16,10 +16,8 @@ from click.testing import CliRunner, Result
 
 from onnxlint import __version__
 from onnxlint.base.globs import Glob
-from onnxlint.base.records import Diagnostic, Finding, ModelReport, ModelStatus, Report, Severity, Span, VerdictKind
+from onnxlint.base.records import Finding, Report, Severity, Span, VerdictKind
 from onnxlint.cli import main
-from onnxlint.cli.output import encode
-from onnxlint.cli.running import exit_code
 from onnxlint.config.rule_selectors import FileIgnore
 from onnxlint.config.settings import Settings
 from onnxlint.run.scopes import Scope
@@ -163,30 +161,6 @@ class TestFlags:
         assert settings_of(calls).opset == 20
 
 
-NOT_PROBED = ModelReport("m:A", "m.py", 1, ModelStatus.NOT_PROBED, reason="no inputs", declared=True)
-
-
-@pytest.mark.parametrize(
-    ("report", "fail_on", "code"),
-    [
-        (Report(), "suspected", 0),
-        (Report(findings=(finding(),)), "suspected", 1),
-        (Report(findings=(finding(),)), "confirmed", 0),
-        (Report(findings=(finding(Severity.WARNING),)), "suspected", 1),
-        (Report(findings=(finding(Severity.NOTE),)), "suspected", 0),
-        (Report(findings=(finding(verdict=VerdictKind.CONFIRMED),)), "confirmed", 1),
-        (Report(findings=(finding(verdict=VerdictKind.NOT_REPRODUCED),)), "suspected", 0),
-        (Report(diagnostics=(Diagnostic("warning", "w"),)), "suspected", 0),
-        (Report(diagnostics=(Diagnostic("error", "e"),)), "suspected", 2),
-        (Report(findings=(finding(),), diagnostics=(Diagnostic("error", "e"),)), "suspected", 2),
-        (Report(models=(NOT_PROBED,)), "suspected", 2),
-        (Report(models=(ModelReport("m:A", "m.py", 1, ModelStatus.NOT_PROBED),)), "suspected", 0),
-    ],
-)
-def test_the_exit_code_says_whether_all_was_done_and_what_was_found(report: Report, fail_on: str, code: int) -> None:
-    assert exit_code(report, fail_on) == code
-
-
 class TestOutput:
     def test_the_file_gets_the_report_and_standard_output_nothing(self, calls: Calls) -> None:
         Path("out.json").write_text("old")
@@ -244,10 +218,6 @@ class TestOutput:
         assert check("--repro-dir", "file", "--static-only").exit_code == 1
         assert settings_of(calls).repro_dir == Path("file")
 
-    def test_what_an_encoding_cannot_say_is_escaped(self) -> None:
-        assert encode("é…\udce9", "ascii") == b"\\xe9\\u2026\\udce9"
-        assert json.loads(encode('"é\udce9"', "utf-8")) == "é\udce9"
-
 
 class TestFailures:
     def test_an_internal_error_is_one_line_with_its_place(self, calls: Calls) -> None:
@@ -272,29 +242,6 @@ class TestFailures:
 
 
 class TestOtherCommands:
-    @pytest.mark.parametrize("name", ["ONX101", "onx101", "tensor-branch"])
-    def test_explain_takes_codes_and_names(self, name: str) -> None:
-        done = CliRunner().invoke(main, ["explain", name])
-        assert done.exit_code == 0
-        assert "ONX101" in done.stdout
-        assert "torch.where" in done.stdout
-
-    @pytest.mark.parametrize(
-        ("name", "words"),
-        [("tensor-brnch", "did you mean `tensor-branch`?"), ("ONX1", "choose one: ONX101"), ("x", "onnxlint rules")],
-    )
-    def test_explain_helps_with_what_is_no_rule(self, name: str, words: str) -> None:
-        done = CliRunner().invoke(main, ["explain", name])
-        assert done.exit_code == 2
-        assert words in done.stderr
-
-    def test_rules_lists_all_of_them(self) -> None:
-        done = CliRunner().invoke(main, ["rules", "--output-format", "json"])
-        rows = json.loads(done.stdout)
-        assert {row["code"] for row in rows} == {path.name[:6] for path in (ROOT / "rules").glob("ONX*.md")}
-        text = CliRunner().invoke(main, ["rules"]).stdout
-        assert all(row["code"] in text and row["name"] in text for row in rows)
-
     def test_a_command_misspelt_names_the_nearest(self) -> None:
         done = CliRunner().invoke(main, ["chekc"])
         assert done.exit_code == 2

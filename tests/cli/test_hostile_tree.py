@@ -196,8 +196,8 @@ def test_folders_deeper_than_a_path_may_be_are_named_and_the_rest_is_checked() -
 
 def test_names_that_no_terminal_shows_are_checked() -> None:
     names = [b"a\nb.py", b"\xff.py", b"x" * 252 + b".py", b"\x1b[2J.py", "\u202e.py".encode()]
-    for name in names:
-        Path(os.fsdecode(name)).write_text(GATE)
+    for power, name in enumerate(names):  # copies would be one finding
+        Path(os.fsdecode(name)).write_text(GATE.replace("x.sum()", f"(x ** {power}).sum()"))
     assert sum("ONX101" in row for row in check()[1]) == len(names) + 1
 
 

@@ -43,7 +43,7 @@ import runpy, sys
 
 class Pressed:
     def find_spec(self, name, path=None, target=None):
-        if name == "onnxlint.cli":
+        if name == "MODULE":
             raise KeyboardInterrupt
 
 
@@ -53,9 +53,11 @@ runpy.run_module("onnxlint", run_name="__main__")
 """
 
 
-def test_while_the_command_is_still_imported_it_ends_it_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["onnxlint.cli", "onnxlint.cli.commands.check", "onnxlint.flow.analysis"])
+def test_at_any_moment_it_ends_the_command_in_one_line(module: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch\n")
-    done = subprocess.run([sys.executable, "-c", EARLY], cwd=tmp_path, capture_output=True, text=True, check=False)
+    program = EARLY.replace("MODULE", module)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "onnxlint: interrupted\n")
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from applying import lint
 
 from onnxlint.base.edits import apply_edits
+from onnxlint.rules.engine.fixes import with_fixes
+from onnxlint.rules.engine.source_page import Page
 
 TEXT = '''\
 """About it."""
@@ -98,3 +101,14 @@ def test_a_needless_suppression_is_taken_out_of_any_line(name: str, newline: str
         if finding.fix is not None and path.name in expected:
             assert apply_edits(path.read_bytes().decode(), finding.fix.edits) == expected.pop(path.name), path.name
     assert expected == {}
+
+
+def test_the_fix_does_not_hang_on_the_words_of_the_message(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("import torch\n\nx = 1  # noqa: ONX402, E501 `ONX999`\n")
+    (finding,) = lint(tmp_path, ("ONX901",))
+    page = Page(finding.span.path, path.read_text())
+    (reworded,) = with_fixes([replace(finding, message="`E501` is needed", fix=None)], lambda _: page)
+    assert reworded.fix == finding.fix
+    assert finding.fix is not None
+    assert apply_edits(page.text, finding.fix.edits) == "import torch\n\nx = 1  # noqa: E501 `ONX999`\n"

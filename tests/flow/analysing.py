@@ -8,14 +8,18 @@ from pathlib import Path
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import EXPORTERS, Outcome, Severity
-from onnxlint.flow.entry_points import analyse
+from onnxlint.flow.entry_points import run_part
+from onnxlint.flow.exports.reach import with_reach
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import Analysis
+from onnxlint.flow.state.candidates import candidates
 from onnxlint.flow.state.observations import Call, FrozenArgument, Observation, Output
-from onnxlint.flow.state.partitions import Declared
+from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
+from onnxlint.flow.state.problems import Guard
+from onnxlint.flow.state.variable_kinds import describe
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import Function, Value
+from onnxlint.flow.values.domain import Const, Dim, Function, Seq, Tuple, Value
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project
 from onnxlint.rules.engine.findings import run_rules
@@ -32,6 +36,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 """
+
+BATCH, LENGTH = Dim(frozenset({"batch"}), 2), Dim(frozenset({"length"}), 6)  # dynamic axes, and their sizes for once
 
 
 def parsed(path: Path, source: str) -> SourceFile:
@@ -64,6 +70,28 @@ def written(files: Mapping[str, str], folder: Path) -> Project:
     for name in files:
         project.add(parsed(folder / name, (folder / name).read_text(encoding="utf-8")))
     return project
+
+
+def analyse(
+    project: Project,
+    declared: Sequence[Declared] = (),
+    opset: int = 18,
+    exporters: tuple[str, ...] = EXPORTERS,
+    debug: bool = False,
+    probing: bool = True,
+    torch: str = "",
+) -> Analysis:
+    """Run every entry point of a project and return the observations, and with `probing` the models found."""
+    engine = Interpreter(project, OpTable.load(torch), opset, exporters, debug)
+    modules = tuple(in_order(project.modules.values()))
+    run = run_part(engine, with_reach([Part(modules, tuple(declared))], modules)[0])
+    seen = tuple(engine.observations.values())
+    if not probing:
+        return Analysis(seen, run.problems)
+    built = frozenset(name_of(c) for c in engine.created)
+    guard = Guard(list(run.problems), debug)
+    models = candidates(modules, built, engine.exported, guard)
+    return Analysis(seen, tuple(dict.fromkeys(guard.problems)), models)
 
 
 def analysed(
@@ -115,6 +143,22 @@ def result_of(source: str, *args: Value, name: str = "f", axes: shapes.Axes | No
     function = engine.global_value(info, name)
     assert isinstance(function, Function)
     return engine.call_function(function, list(args), {}, None)
+
+
+def words_of(expression: str, *args: Value) -> str:
+    """What an expression in `x`, `y` and `z` gives, as `variable_kinds` has it; of a tuple all items, of a list any."""
+    head = "def f(x, y=None, z=None):\n    return "
+    return _words(result_of(f"{PRELUDE}{head}{expression}\n", *args))
+
+
+def _words(v: Value) -> str:
+    if isinstance(v, Tuple):
+        return " & ".join(map(_words, v.items))
+    if isinstance(v, Seq):
+        return f"many {_words(v.item)}"
+    if isinstance(v, Const):
+        return repr(v.literal)
+    return describe(v) or type(v).__name__.lower()
 
 
 def findings_of(source: str) -> set[tuple[str, int, tuple[str, ...]]]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from analysing import project_of
+from analysing import analyse, project_of
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from limited import limit
@@ -23,7 +23,6 @@ from limited import limit
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import EXPORTERS
 from onnxlint.flow import part_results
-from onnxlint.flow.entry_points import analyse
 from onnxlint.rules.engine.findings import run_rules
 from onnxlint.rules.engine.fixes import with_fixes
 from onnxlint.rules.engine.source_page import Page

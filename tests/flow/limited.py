@@ -50,9 +50,7 @@ def outcomes(sources: Mapping[str, str], seconds: int) -> dict[str, dict[str, An
 
 def main(seconds: int) -> None:
     """Analyse the sources of standard input."""
-    from analysing import project_of
-
-    from onnxlint.flow.entry_points import analyse
+    from analysing import analyse, project_of
 
     limit(seconds=seconds)
     for name, text in json.load(sys.stdin).items():

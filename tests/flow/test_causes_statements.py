@@ -92,12 +92,12 @@ CASES = {
     "a draw from a distribution": """
         class M(nn.Module):
             def forward(self, mean):
-                return torch.distributions.Normal(mean, 1.0).rsample()  # expect: ONX305
+                return torch.distributions.Normal(mean, 1.0, validate_args=False).rsample()  # expect: ONX305
     """,
     "the mean of a distribution": """
         class M(nn.Module):
             def forward(self, mean):
-                return torch.distributions.Normal(mean, 1.0).mean
+                return torch.distributions.Normal(mean, 1.0, validate_args=False).mean
     """,
     "sizes in a numpy array": """
         class M(nn.Module):
@@ -252,6 +252,22 @@ CASES = {
                 if LIMIT > 2:
                     x = x + 1
                 return x if x.sum() > LIMIT else -x  # expect: ONX101
+    """,
+    "what torch has, and an import that older ones lack": """
+        FUSED = None
+        try:
+            from torch.nn.functional import scaled_dot_product_attention
+            FUSED = True
+        except ImportError:
+            FUSED = False
+            OTHER = True
+        class M(nn.Module):
+            def forward(self, x, mask=None):
+                batch, n_ctx, width = x.shape
+                if FUSED:
+                    causal = mask is not None and n_ctx > 1
+                    return scaled_dot_product_attention(x, x, x, is_causal=causal)  # expect: ONX113
+                return x if x.sum() > 0 else -x
     """,
     "conditional imports and definitions": """
         try:

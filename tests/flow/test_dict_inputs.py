@@ -25,7 +25,10 @@ def test_what_is_read_by_key_is_a_tensor(annotation: str) -> None:
 
 @pytest.mark.parametrize(
     "test",
-    ["'mask' not in data", "'mask' in data['image']", "len(data) > 1", "data.get('size') is None", "data['is_last']"],
+    [
+        *("'mask' not in data", "'mask' in data['image']", "len(data) > 1", "data.get('size') is None"),
+        *("data['is_last']", "data.get('training', True)", "data.get('mode', 'all') == 'all'"),
+    ],
 )
 @pytest.mark.parametrize("annotation", ["", ": dict"])
 def test_what_a_dict_is_asked_is_no_data(annotation: str, test: str) -> None:

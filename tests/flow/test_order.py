@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Span
+from onnxlint.base.workers import Workers
 from onnxlint.flow import analysis, entry_points
-from onnxlint.flow.interpreter import interpret
+from onnxlint.flow.interpreter import function_runs
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import merged
 from onnxlint.flow.state import budget, constructor_recall, partitions, summaries
 from onnxlint.flow.state.observations import Branch, Loop, Observation
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.index import Index
-from tests.flow.analysing import PRELUDE, facts_of, project_of
+from tests.flow.analysing import PRELUDE, analyse, facts_of, project_of
 
 SHARED = PRELUDE + textwrap.dedent("""
     LIMIT = len([n for n in (1, 2, 3)])
@@ -165,7 +166,7 @@ def shown(observations: Iterable[Observation]) -> dict[tuple[Any, ...], list[str
 
 def observed(files: Mapping[str, str]) -> dict[tuple[Any, ...], list[str]]:
     """What one run over files in this order observes."""
-    return shown(entry_points.analyse(project_of(files), debug=True, torch="2.13").observations)
+    return shown(analyse(project_of(files), debug=True, torch="2.13").observations)
 
 
 @pytest.fixture
@@ -175,8 +176,8 @@ def as_given(monkeypatch: pytest.MonkeyPatch) -> None:
     def unsorted(modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
         return list(modules)
 
-    monkeypatch.setattr(entry_points, "in_order", unsorted)
-    monkeypatch.setattr(interpret, "CONTEXTS", 10_000)
+    monkeypatch.setattr("tests.flow.analysing.in_order", unsorted)
+    monkeypatch.setattr(function_runs, "CONTEXTS", 10_000)
     monkeypatch.setattr(constructor_recall, "HABIT", 10_000)
 
 
@@ -251,7 +252,7 @@ def test_no_order_of_paths_and_no_number_of_processes_changes_what_a_run_gives(
     def run(paths: list[Path], processes: int) -> tuple[tuple[Observation, ...], set[str]]:
         index = Index(Store(None), {})
         index.read(paths)
-        result = analysis.analyse_files(index, analysis.Request(torch="2.13"), Store(None), processes)
+        result = analysis.analyse_files(index, analysis.Request(torch="2.13"), Store(None), Workers(processes))
         return result.observations, {problem.message for problem in result.problems}
 
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from analysing import PRELUDE, analysed, facts_of, project_of, told
+from analysing import PRELUDE, analyse, analysed, facts_of, project_of, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -59,7 +59,7 @@ def test_a_package_is_analysed_without_an_error(name: str) -> None:
         file = read(path)
         if file is not None:
             project.add(file)
-    assert entry_points.analyse(project, debug=True).problems == ()
+    assert analyse(project, debug=True).problems == ()
 
 
 def every_function(info: ModuleInfo) -> Iterator[Function]:
@@ -81,7 +81,7 @@ def run_every_function(path: Path, steps: int = 500) -> int:
         engine.budget.left = steps
         before = engine.context
         with suppress(Exhausted), engine.within(tracing=True):
-            args = [engine.entry_value(function.unit, p, None) for p in function.unit.args.args]
+            args = [entry_parameters.entry_value(engine, function.unit, p, None) for p in function.unit.args.args]
             engine.call_function(function, args, {}, None)
         assert engine.frames == []
         assert engine.context is before
@@ -194,7 +194,7 @@ def analyses(text: str) -> bool:
         ast.parse(text)
     except (SyntaxError, ValueError):
         return False
-    entry_points.analyse(project_of(text), debug=True)
+    analyse(project_of(text), debug=True)
     return True
 
 
@@ -265,7 +265,7 @@ DEEP = {
 
 @pytest.mark.parametrize("body", DEEP.values(), ids=DEEP.keys())
 def test_deep_or_long_expressions_end(body: str) -> None:
-    found = entry_points.analyse(project_of(model(body)), debug=True)
+    found = analyse(project_of(model(body)), debug=True)
     assert all("nested too deeply" in p.message for p in found.problems)
 
 
@@ -287,7 +287,7 @@ def test_deep_blocks_end(head: str) -> None:
         text += "    " * (i + 1) + head.format(i)
     text += "    " * (depth + 1) + "return x\n"
     source = "import torch\nclass M(torch.nn.Module):\n" + textwrap.indent(text, "    ")
-    told = [problem.message for problem in entry_points.analyse(project_of(source), debug=True).problems]
+    told = [problem.message for problem in analyse(project_of(source), debug=True).problems]
     assert len(told) == (depth == 14)
     assert all("are followed once only" in message for message in told)
 
@@ -296,7 +296,7 @@ def test_a_long_chain_of_elifs_ends() -> None:
     body = "if x is None:\n            pass\n" + "".join(
         f"        elif y == {i}:\n            x = x + {i}\n" for i in range(300)
     )
-    assert all("nested too deeply" in p.message for p in entry_points.analyse(project_of(model(body))).problems)
+    assert all("nested too deeply" in p.message for p in analyse(project_of(model(body))).problems)
 
 
 def test_a_long_chain_of_calls_is_followed_as_far_as_it_goes() -> None:
@@ -311,7 +311,7 @@ def test_python_s_own_stack_being_full_costs_that_call_only() -> None:
     nest += "def deep2(x):\n    x = " + "abs(" * 80 + "deep3(x)" + ")" * 80 + "\n    return x\n"
     nest += "def deep3(x):\n    x = " + "abs(" * 80 + "x" + ")" * 80 + "\n    return x\n"
     limit = sys.getrecursionlimit()
-    found = entry_points.analyse(project_of(nest + model(body)), debug=True)
+    found = analyse(project_of(nest + model(body)), debug=True)
     assert [f.text for f in found.observations] == ["x.sum() > 0"]
     assert sys.getrecursionlimit() == limit
 
@@ -424,7 +424,7 @@ class Gate(torch.nn.Module):
     def forward(self, x):
         return x if x.any() else -x
 """
-    found = entry_points.analyse(project_of(source), debug=True)
+    found = analyse(project_of(source), debug=True)
     [problem] = found.problems
     assert problem.path == "/nowhere/model.py"
     assert not problem.internal
@@ -442,7 +442,7 @@ def test_a_file_of_many_heavy_entry_points_is_left_when_it_has_taken_its_steps(m
         f"class M{i}(torch.nn.Module):\n    def forward(self, x):\n{ENDLESS['loops']}\n        return {i}\n"
         for i in range(20)
     )
-    problems = entry_points.analyse(project_of("import torch\n" + heavy), debug=True).problems
+    problems = analyse(project_of("import torch\n" + heavy), debug=True).problems
     assert len(problems) == 6
     assert "M5.forward and what comes after it is left out" in problems[-1].message
     assert all("takes too many steps" in p.message for p in problems)
@@ -459,7 +459,7 @@ class Endless(nn.Module):
     def forward(self, x):
         return x if x.any() else -x
 """
-    found = entry_points.analyse(project_of(PRELUDE + source), debug=True)
+    found = analyse(project_of(PRELUDE + source), debug=True)
     assert [p.message.partition(" takes")[0] for p in found.problems] == ["Endless.__init__"]
     assert [f.text for f in found.observations] == ["x.any()"]
 
@@ -539,7 +539,7 @@ class Other(nn.Module):
     def forward(self, x):
         return torch.stack([row.relu() for row in x])
 """
-    found = entry_points.analyse(project_of(PRELUDE + OVER_MODULES.format(before=endless) + other), debug=True)
+    found = analyse(project_of(PRELUDE + OVER_MODULES.format(before=endless) + other), debug=True)
     assert [p.message.partition(" takes")[0] for p in found.problems] == ["Blocks.forward"]
     assert "Other.forward" in [f.symbol.partition(".")[2] for f in found.observations if type(f).__name__ == "Loop"]
 
@@ -551,7 +551,7 @@ def test_a_forward_of_very_many_inputs_is_read_as_one_of_a_few(monkeypatch: pyte
     )
     source = f"import torch\nclass M(torch.nn.Module):\n    def forward(self, {', '.join(names)}):\n{body}\n"
     source += "        return y if x2.any() else -y\n"
-    few = entry_points.analyse(project_of(source)).observations
+    few = analyse(project_of(source)).observations
     monkeypatch.setattr(entry_parameters, "MANY", 1000)
-    assert entry_points.analyse(project_of(source)).observations == few
+    assert analyse(project_of(source)).observations == few
     assert len(few) == 1

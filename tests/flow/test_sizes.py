@@ -323,6 +323,28 @@ def test_a_method_of_a_number_that_is_asked_of_a_size(asked: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("int(np.ceil(np.log(h)).astype('int'))", ["torchscript"]),
+        ("3 if (h / 4).is_integer() else 2", ["torchscript"]),
+        ("int(np.ceil(np.log(h)))", []),
+        ("int(h * 0.5)", []),
+    ],
+)
+def test_what_torchscript_refuses_of_a_size_that_may_be_static_too(asked: str, shown: list[str]) -> None:
+    source = f"""
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                b, c, h, w = x.shape
+                first = x[: len(x)]
+                n = {asked}
+                return x[:, :, :n] * first
+    """
+    shown_here = [exporters for code, line, exporters in findings_of(source) if (code, line) == ("ONX202", 6)]
+    assert shown_here == [tuple(shown)] * len(shown)
+
+
+@pytest.mark.parametrize(
     "asked", ["(k / 4).is_integer()", "float(k).is_integer()", "(len(self.weight) / 2).is_integer()"]
 )
 def test_a_method_of_a_number_that_is_asked_of_a_number(asked: str) -> None:
@@ -456,3 +478,28 @@ def test_a_number_that_is_read_from_a_constant_of_the_model_and(used: str, expec
             {used}
     """
     assert {(code, line) for code, line, _ in findings_of(source)} == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "resized", "shown"), [("pos_embed", True, True), ("pos_embed", False, False), ("bias", True, False)]
+)
+def test_a_function_that_fits_positions_to_an_image_is_there_for_other_sizes(
+    table: str, resized: bool, shown: bool
+) -> None:
+    size = "nn.functional.interpolate(table, size=(h // 8, w // 8))" if resized else "table[:, :, : h // 8, : w // 8]"
+    source = f"""
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.{table} = nn.Parameter(torch.zeros(1, 16, 14, 14))
+                self.patches = nn.Conv2d(3, 16, 8, 8)
+            def forward(self, x: Tensor):
+                b, c, h, w = x.shape
+                return self.patches(x[: len(x)]) + self.fitted(h, w)
+            def fitted(self, h, w):
+                table = self.{table}
+                if h == 112 and w == 112:
+                    return table
+                return {size}
+    """
+    assert (("ONX106", 12, ("torchscript", "dynamo")) in findings_of(source)) == shown

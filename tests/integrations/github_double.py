@@ -162,7 +162,7 @@ def serving(answer: Callable[[str, str, str, dict[str, Any], str], Answer]) -> I
             """Keep the test's output clean."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from github_double import PACKAGES, Answer, Double, PullRequest, github, serving
+from github_double import PACKAGES, Answer, Double, PullRequest, github
 from node_packages import node_modules
 
-from onnxlint.integrations.review import ReviewError
 from onnxlint.integrations.review.comments import fingerprint_of, is_summary
-from onnxlint.integrations.review.pull_request import Pull
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
 TOKEN = "ghs_that_nobody_may_see"
@@ -267,26 +265,6 @@ def test_a_change_that_is_too_large_for_github_to_show(tmp_path: Path, service: 
     service.pull.file("cut.py", "@@ -7,0 +8 @@\n+        return y.squeeze()", changes=1)
     review(tmp_path, service)
     assert "GitHub shows no lines of `big.py`: nothing" in service.pull.reviews[0]["body"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "name"),
-    [
-        ((200, {"head": None}), "head"),
-        ((200, []), "head"),
-        ((200, {}), "files"),
-        ((401, []), "head"),
-        ((500, 1), "files"),
-    ],
-)
-def test_an_odd_answer_is_told_in_one_line(answer: Answer, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as that of a proxy in between; Prism would not let it through."""
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # before it asks again
-    with serving(lambda *_: answer) as address:
-        ask = getattr(Pull("octo/models", 1, TOKEN, address), name)
-        with pytest.raises(ReviewError, match=r"^GitHub[^\n]*$") as caught:
-            ask()
-    assert TOKEN not in str(caught.value)
 
 
 @pytest.mark.parametrize("api", ["x", "https://[::1", "https://user@host/", "file:///etc"])

@@ -13,6 +13,17 @@ LOCK = '[[package]]\nname = "torch"\nversion = "2.13.0+cpu"\n\n[[package]]\nname
 PINS = {
     "a requirement": ("requirements.txt", "numpy\ntorch==2.14.1  # the GPU build\n", "2.14.1"),
     "a requirement of a build": ("requirements.txt", "torch == 2.14.1+cu130 ; python_version > '3.9'\n", "2.14.1"),
+    "a requirement of another system": (
+        "requirements.txt",
+        'torch~=2.14.0; sys_platform=="none"\ntorch==2.13.0; sys_platform!="none" and python_version>"3" # here\n',
+        "2.13.0",
+    ),
+    "a requirement with a hash": ("requirements.txt", "torch==2.13.0 ; python_version > '3' \\\n --hash=1\n", "2.13.0"),
+    "a dependency of a system": (
+        "pyproject.toml",
+        '[project]\ndependencies = ["torch==2.14.0; sys_platform==\'none\'", "torch==2.13.0"]\n',
+        "2.13.0",
+    ),
     "any patch release": ("requirements-dev.txt", "torch==2.14.*\n", "2.14"),
     "patch releases from one on": ("requirements.txt", "torch~=2.14.0\n", "2.14.0"),
     "a requirement with an extra": ("requirements.txt", "torch[opt-einsum]==2.13.0\n", "2.13.0"),
@@ -33,6 +44,11 @@ FREE = {
     "a range": ("requirements.txt", "torch>=2.10,<3\n"),
     "minor releases from one on": ("requirements.txt", "torch~=2.10\n"),
     "another package": ("requirements.txt", "torchvision==0.29.1\ntorch-geometric==2.7.0\npytorch==1.0\n"),
+    "a marker that is none": ("requirements.txt", f"torch==2.13.0; nothing\ntorch==2.13.0; {'(' * 9999}\n"),
+    "a table of Poetry for another system": (
+        "pyproject.toml",
+        "[tool.poetry.dependencies]\ntorch = {version = '2.13.1', markers = 'sys_platform == \"none\"'}\n",
+    ),
     "a comment": ("requirements.txt", "# torch==2.13.0\n"),
     "what is no version": ("requirements.txt", "torch==latest\ntorch @ file:///torch.whl\n"),
     "a caret": ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.13"\n'),

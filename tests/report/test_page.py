@@ -32,9 +32,6 @@ from onnxlint.base.records import (
 )
 from onnxlint.cli.output import write_file
 from onnxlint.report.html import page
-from onnxlint.report.html.code import Excerpts
-from onnxlint.report.html.drawing import drawing
-from onnxlint.report.html.plot import plot
 
 HOSTILE = (
     "</script></style><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
@@ -150,69 +147,6 @@ def test_a_page_holds_what_the_text_report_leaves_out_and_hides_it_at_first() ->
     assert [len(both) for both in cards.values()] == [4, 4]
     assert [" hidden>" in card.split("<header>")[0] for card in cards[False]] == [False, False, True, True]
     assert not any(" hidden>" in card.split("<header>")[0] for card in cards[True])
-
-
-def test_errors_are_plotted_over_the_inputs() -> None:
-    (model,) = samples.REPORTS["drawn"].models
-    drawn = plot(model.exporters["torchscript"].tried, model.name, "TorchScript", ["example", "values[negative#3]"])
-    assert drawn is not None
-    assert [dot.kind for dot in drawn.dots] == ["agrees", "agrees", "values", "failed", "values", "failed", "failed"]
-    large, small = (dot for dot in drawn.dots if dot.kind == "values")
-    assert [dot for dot in drawn.dots if dot.here] == [large], "what the finding was seen on, where it fails"
-    assert large.y < small.y < drawn.agrees, "the larger error stands higher"
-    assert [label for _, label in drawn.ticks] == ["1e-7", "1e-5", "0.001", "0.1"]
-    noise, exact = (dot for dot in drawn.dots if dot.kind == "agrees")
-    assert small.y < large.passes == small.passes < noise.y < exact.y == drawn.agrees, "noise stands below what passes"
-    assert noise.text == "the example: agrees, max abs error 1.2e-07"
-    assert [name for _, name in drawn.groups] == ["example", "other values", "other sizes"]
-    assert drawn.text.startswith("src.models.gate:Gate in TorchScript: of 7 inputs, 2 agree with PyTorch. ")
-    assert "small values in OpenVINO: max abs error 0.0003" in small.text
-
-
-def test_errors_of_any_size_have_a_place() -> None:
-    errors = (5e-324, 1.7e308, float("inf"), float("nan"), 0.0)
-    drawn = plot([Tried("example", "agrees", 0.0), *(Tried(f"batch={e}", "values", e) for e in errors)], "m", "dynamo")
-    assert drawn is not None
-    assert [dot.kind for dot in drawn.dots] == ["agrees", "values", "values", "failed", "failed", "failed"]
-    assert all(0 < y <= drawn.agrees for y in (*(dot.y for dot in drawn.dots), *(y for y, _ in drawn.ticks)))
-    assert drawn.ticks[0][1] == "1e-324"
-
-
-def test_nothing_is_plotted_where_every_input_agrees() -> None:
-    assert plot([Tried("example", "agrees"), Tried("batch=3", "agrees")], "m", "dynamo") is None
-    assert plot([Tried("example", "values", 1.0)], "m", "dynamo") is None, "one point is no plot"
-
-
-def test_graphs_are_drawn_side_by_side_with_their_source() -> None:
-    evidence = samples.DRAWN.evidence[0]
-    assert evidence.graphs is not None
-    drawn = drawing(evidence.graphs, evidence, Excerpts(samples.sources))
-    left, right = ([box for box in drawn.boxes if (box.x < 300) is here] for here in (True, False))
-    assert [(box.operator, box.detail, box.state) for box in left] == [
-        ("gt", "1", "same"),
-        ("mul", "2", "changed"),
-        ("return", "", "same"),
-    ]
-    assert [box.state for box in right] == ["same", "changed", "alone", "same"]
-    assert [a.y for a in left] == [b.y for b in right if b.state != "alone"], "what is the same stands in one row"
-    assert len(drawn.edges) == 7
-    assert [(line.place, line.code, line.short) for line in drawn.lines] == [
-        ("count.py:3", "return (values > 1).sum()", False),
-        ("gate.py:11", "return h * 2", True),
-        ("gate.py:12", "return h * 3", True),
-    ], "each side has its own line"
-    assert [told for _, told in drawn.gaps] == ["4 nodes not shown", "2 nodes not shown", "7 nodes not shown"]
-    assert drawn.height > max(y for y, _ in drawn.gaps)
-    assert [title for _, title in drawn.titles] == ["traced on the example", "traced on negative values", "source"]
-    assert drawn.text == "mul 2 on the example, mul 3 on this input; nothing on the example, neg on this input"
-
-
-def test_what_dynamo_captured_is_not_called_traced() -> None:
-    evidence = dataclasses.replace(samples.DRAWN.evidence[0], exporter="dynamo", variation="all-sizes", reduced=True)
-    assert evidence.graphs is not None
-    drawn = drawing(evidence.graphs, evidence, Excerpts(samples.sources))
-    assert drawn.caption == "Where the captured graphs differ"
-    assert drawn.titles[1][1] == "captured on other sizes of every dim (unreduced)"
 
 
 @pytest.mark.parametrize(

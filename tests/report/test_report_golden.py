@@ -7,10 +7,8 @@ from collections.abc import Callable
 import pytest
 import report_samples as samples
 
-from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Report
 from onnxlint.report import FORMATS, render
-from onnxlint.report.formats.rule_pages import explain_rule, rules_table
 
 Golden = Callable[[str, str], None]
 SUFFIX = {
@@ -51,33 +49,6 @@ def test_full_text_in_colour(golden: Golden) -> None:
 def test_full_text_at_the_extremes_of_width(golden: Golden, width: int) -> None:
     golden(f"spans-{width}.txt", rendered("spans", "full", width=width))
     golden(f"whole-{width}.txt", rendered("whole", "full", width=width))
-
-
-def test_a_rule_explained(golden: Golden) -> None:
-    golden("explain.txt", explain_rule(samples.RULE, color=False, width=90))
-
-
-def test_a_rule_explained_in_colour(golden: Golden) -> None:
-    golden("explain.ansi", explain_rule(samples.RULE, color=True, width=90))
-
-
-def test_a_rule_explained_in_a_narrow_terminal() -> None:
-    lines = explain_rule(samples.RULE, color=False, width=40).splitlines()
-    assert max(map(len, lines)) <= 40
-    assert samples.RULE.code in lines[0]
-
-
-def test_the_table_of_rules(golden: Golden) -> None:
-    golden("rules.txt", rules_table(samples.catalogue(), color=False, width=100))
-
-
-def test_every_shipped_contract_is_explained_with_its_code_title_and_good_example() -> None:
-    for rule in load_catalogue().values():
-        page = explain_rule(rule, color=False, width=110)
-        assert rule.code in page
-        assert rule.title in page
-        if rule.good:
-            assert rule.good.splitlines()[-1].strip()[:60] in page
 
 
 def test_an_empty_report_says_what_was_looked_at() -> None:

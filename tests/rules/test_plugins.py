@@ -189,6 +189,12 @@ def test_the_example_of_contributing_is_a_package_with_a_contract(environment: E
 def test_what_is_wrong_with_a_rule_is_a_diagnostic_and_the_run_goes_on(environment: Environment) -> None:
     environment.rule("ONXGOOD101")
     environment.rule("ONXRAISES101", "raise RuntimeError('in the check')")
+    environment.rule("ONXLEAVES101", "raise SystemExit(0)")
+    environment.rule("ONXENDS101", "raise type('End', (BaseException,), {{}})('for good')")
+    environment.rule("ONXNOTHING101", "yield Objection('said', 'advice', effects={{}})")
+    environment.rule("ONXFOREIGN101", "yield Objection('said', 'advice', effects={{'foo': 'bar'}})")
+    environment.rule("ONXOUTCOME101", "yield Objection('said', 'advice', effects={{'dynamo': 'bar'}})")
+    environment.rule("ONXTYPO101", "pass", operators="torch.stdd")
     environment.rule("ONXVOID101", "pass")
     environment.rule("ONXTEXT101", "yield 'text'")
     environment.rule("ONXTYPE101", "yield Objection(7, 'advice')")
@@ -230,6 +236,12 @@ def test_what_is_wrong_with_a_rule_is_a_diagnostic_and_the_run_goes_on(environme
         "ONXNAME101 of onxname101 1.0 cannot be used: `tensor-branch` is the name of ONX101 already",
         "ONXPOINTLESS101 of pointless 1.0 cannot be used: `pointless.some` is not `module:Class`",
         "internal error in ONXRAISES101 of onxraises101 1.0: RuntimeError: in the check",
+        "ONXTYPO101 of onxtypo101 1.0 watches `torch.stdd`, which is no operator of torch 2.13, 2.14",
+        "internal error in ONXNOTHING101 of onxnothing101 1.0: ValueError: effects={}; it is an outcome for one or",
+        "internal error in ONXFOREIGN101 of onxforeign101 1.0: ValueError: effects={'foo': 'bar'}; it is an outcome",
+        "internal error in ONXOUTCOME101 of onxoutcome101 1.0: ValidationError: Invalid enum value 'bar'",
+        "internal error in ONXLEAVES101 of onxleaves101 1.0: SystemExit: 0",
+        "internal error in ONXENDS101 of onxends101 1.0: End: for good",
         "internal error in ONXTEXT101 of onxtext101 1.0: AttributeError: 'str' object has no attribute",
         "internal error in ONXTYPE101 of onxtype101 1.0: ValidationError: Expected `str`, got `int`",
         "internal error in ONXVOID101 of onxvoid101 1.0: TypeError: 'NoneType' object is not iterable",
@@ -251,6 +263,7 @@ def test_an_error_in_a_fix_costs_that_fix_and_names_the_package(environment: Env
         "ONXRAISES101": "raise ZeroDivisionError",
         "ONXTEXT101": "return 'text'",
         "ONXTYPE101": "return Fix('a', Safety.SAFE, (2,))",
+        "ONXLEAVES101": "raise SystemExit(3)",
     }
     for code, body in fixes.items():
         environment.rule(code, fix="safe", more=f"safety = Safety.SAFE\n    def fix(self, site):\n        {body}\n")
@@ -258,6 +271,26 @@ def test_an_error_in_a_fix_costs_that_fix_and_names_the_package(environment: Env
     assert (code, lines) == (2, {**{rule: [7, 8] for rule in fixes}, "ONX101": [9]})
     assert {message.partition(":")[0] for message in messages} == {
         f"internal error in the fix of {rule} of {rule.lower()} 1.0" for rule in fixes
+    }
+
+
+def test_a_rule_gets_the_calls_of_the_operators_that_it_watches_itself(environment: Environment) -> None:
+    visits = """
+    def visit_Call(self, node):
+        for seen in self.observations(node, Call):
+            self.report(node, f"seen {{seen.op}}", "advice")
+    """
+    environment.rule("ONXSTD101")
+    environment.rule("ONXMEAN101", operators="torch.mean")
+    environment.rule("ONXBOTH101", operators="torch.mean torch.std")
+    environment.rule("ONXVISIT101", "yield from ()", more="import libcst\n" + visits.format(), operators="torch.mean")
+    lines = environment.check()[1]
+    assert lines == {
+        "ONXSTD101": [7, 8],
+        "ONXMEAN101": [11],
+        "ONXBOTH101": [7, 8, 11],
+        "ONXVISIT101": [11],
+        "ONX101": [9],
     }
 
 

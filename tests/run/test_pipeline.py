@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from onnxlint.base.records import ModelReport, ModelStatus, Outcome, Report, VerdictKind
 from onnxlint.config.settings import Settings
+from onnxlint.rules.engine import findings, look_through
 from onnxlint.run.pipeline import run_check
 
 MODEL = """\
@@ -112,3 +116,28 @@ def test_what_an_export_call_builds_and_what_a_convention_feeds_is_probed(projec
     assert (finding.code, finding.verdict) == ("ONX101", VerdictKind.CONFIRMED)
     assert "model.eval()" in Path(next(e.repro for e in finding.evidence if e.repro)).read_text()
     assert report.diagnostics == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux alone")
+def test_a_process_that_is_killed_is_one_warning_and_no_finding_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(findings, "WORTH_PROCESSES", 1)
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.py").write_text(MODEL)
+    settings = Settings(tmp_path, static_only=True, cache=False, jobs=2)
+    whole = run_check([tmp_path], settings)
+    here, look = os.getpid(), look_through.look_through
+
+    def killed(path: str, *args: object) -> object:
+        if path == "two.py" and os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return look(path, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(look_through, "look_through", killed)
+    report = run_check([tmp_path], settings)
+    assert report.findings == whole.findings != ()
+    assert [d.level for d in whole.diagnostics] == []
+    [warning] = report.diagnostics
+    assert (warning.level, "SIGKILL" in warning.message) == ("warning", True)

@@ -12,6 +12,7 @@ import pytest
 from onnxlint.base.records import Finding, Outcome, Report, Severity, Span, Step, VerdictKind
 from onnxlint.config.settings import Settings
 from onnxlint.report import render
+from onnxlint.report.common import words
 from onnxlint.run.pipeline import run_check
 from onnxlint.run.same_cause import one_per_cause
 
@@ -225,6 +226,15 @@ def test_what_an_exporter_says_of_packing_belongs_to_the_packed_sequence():
     ]
 
 
+@pytest.mark.parametrize("text", ["rows = pack_rows(x)", "n = n.cpu()"])
+def test_what_an_exporter_says_of_another_call_stays_apart(text: str):
+    packed = finding(5, "ONX418", about="a.f packed sequence")
+    other = finding(4, "ONX702", about="", text=text, verdict=VerdictKind.CONFIRMED)
+    elsewhere = finding(9, "ONX702", about="", text="pack_sequence(x)", symbol="a.g", verdict=VerdictKind.CONFIRMED)
+    report = Report(findings=(other, packed, elsewhere))
+    assert one_per_cause(report) == report
+
+
 def test_of_two_rules_on_one_cause_the_one_that_stands_first_is_shown():
     opset, axes = finding(1, "ONX506"), finding(2, "ONX503")
     (shown,) = one_per_cause(Report(findings=(opset, axes))).findings
@@ -255,6 +265,69 @@ def test_the_file_with_the_worst_finding_that_is_nearest_to_an_export_comes_firs
     findings = (at("a.py"), at("b.py", severity=Severity.ERROR, calls=2), at("c.py", severity=Severity.ERROR, calls=1))
     text = render(Report(findings=findings), "full", color=False, width=100, show_all=False, sources=None, catalogue={})
     assert re.findall(r"--> (\w)\.py", text) == ["c", "b", "a"]
+
+
+COPIED = """\
+import torch
+
+class Sampler(torch.nn.Module):
+    def forward(
+        self, x
+    ):
+        start = torch.randint(0, x.shape[0], (1,))
+
+        return x[start]
+
+class Other(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.randint(0, 9, (1,))
+"""
+
+
+def test_of_a_definition_that_files_have_word_by_word_one_finding_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "lib/sampling.py": COPIED,
+        "lib/__init__.py": "",
+        "a/b/sampling.py": COPIED.replace("import torch", "import torch\n\n\n"),
+        "sampling/old.py": COPIED.replace("(0, 9,", "(1, 9,").replace("class Other", "# on\nclass Other"),
+        "sampling/other.py": COPIED.replace("return x[start]", "return x[start + 0]").replace("(0, 9", "(2, 9"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    report = run_check([Path()], Settings(root=tmp_path, static_only=True, cache=False))
+    merged = one_per_cause(report)
+    shown = {
+        (f.span.path, f.span.line): [(s.path, s.line) for s in f.also]
+        for f in merged.findings
+        if f.code == "ONX305" and f.severity is not Severity.NOTE
+    }
+    assert shown == {
+        ("lib/sampling.py", 7): [("sampling/old.py", 7), ("a/b/sampling.py", 10)],
+        ("lib/sampling.py", 13): [("a/b/sampling.py", 16)],
+        ("sampling/old.py", 14): [],
+        ("sampling/other.py", 7): [],
+        ("sampling/other.py", 13): [],
+    }
+    assert [f.fingerprint for f in merged.findings] == [f.fingerprint for f in report.findings]
+    (note,) = (f for f in merged.findings if (f.span.path, f.span.line, f.code) == ("sampling/old.py", 7, "ONX305"))
+    assert (note.severity, [(s.path, s.line) for s in note.also]) == (Severity.NOTE, [("lib/sampling.py", 7)])
+
+
+def test_all_places_of_a_cause_in_a_copy_are_named():
+    text = ["def f(x):", "    y = g(x)", "    return g(y)"]
+    found = [finding(n, span=Span(path, n, 5, n, 9)) for path in ("a.py", "lib/a.py") for n in (2, 3)]
+    shown, note = one_per_cause(Report(findings=tuple(found)), lambda path: text).findings
+    assert [(span.path, span.line) for span in shown.also] == [("a.py", 3), ("lib/a.py", 2), ("lib/a.py", 3)]
+    assert [(span.path, span.line) for span in note.also] == [("a.py", 2), ("lib/a.py", 3)]
+
+
+def test_other_files_are_named_with_their_paths_and_many_are_counted():
+    also = tuple(Span(f"{name}.py", 3, 1, 3, 5) for name in "abcdefgh")
+    assert words.also(finding(1, also=also[:2])) == "line 3, b.py:3"
+    assert words.also(finding(1, also=also[1:4])) == "b.py:3, c.py:3 and d.py:3"
+    assert words.also(finding(1, also=also[1:])) == "b.py:3, c.py:3, d.py:3, e.py:3 and 3 more places"
 
 
 WIDTH = """\

@@ -11,16 +11,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 
 from onnxlint import __version__
 from onnxlint.base.globs import Glob
-from onnxlint.cli import main
 from onnxlint.config.declared_models import _MODEL
 from onnxlint.config.rule_selectors import FileIgnore, Selection
 from onnxlint.config.schema_keys import converters
 from onnxlint.config.settings import Settings, load_settings
-from onnxlint.run.scopes import Request, Scope, governing, scopes
+from onnxlint.run.scopes import Request, Scope, scopes
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = {"ONX101": "tensor-branch", "ONX102": "tensor-bool-operator", "ONX201": "literal-batch"}
@@ -347,35 +345,3 @@ class TestSchema:
         assert not jsonschema.Draft7Validator(SCHEMA).is_valid(tomllib.loads(text))
         write("onnxlint.toml", text + "\n")
         assert load_settings(Path.cwd(), rules=RULES)[1] != ()
-
-    def test_the_command_prints_it(self) -> None:
-        done = CliRunner().invoke(main, ["config", "schema"])
-        assert (done.exit_code, json.loads(done.stdout)) == (0, SCHEMA)
-
-
-class TestShow:
-    def test_every_setting_has_its_value_and_origin(self) -> None:
-        write("onnxlint.toml", 'opset = 18\n[per-file-ignores]\n"tests/" = ["ONX101"]\n')
-        done = CliRunner().invoke(main, ["config", "show", "--config", "jobs=2", "--output-format", "json"])
-        shown = json.loads(done.stdout)
-        assert done.exit_code == 0
-        assert (shown["file"], shown["root"]) == ("onnxlint.toml", ".")
-        assert shown["settings"]["opset"] == {"value": 18, "origin": "onnxlint.toml:1"}
-        assert shown["settings"]["per-file-ignores"] == {"value": {"tests/": ["ONX101"]}, "origin": "onnxlint.toml:2"}
-        assert shown["settings"]["jobs"] == {"value": 2, "origin": "--config"}
-        assert shown["settings"]["fail-on"] == {"value": "suspected", "origin": "default"}
-        assert shown["settings"].keys() == SCHEMA["properties"].keys() - {"extend", "required-version"}
-
-    def test_it_answers_for_a_file_that_need_not_exist(self) -> None:
-        write("sub/onnxlint.toml", "opset = 18\n")
-        assert governing(Path("sub/deep/new.py"), Request())[0].opset == 18
-        done = CliRunner().invoke(main, ["config", "show", "sub/new.py"])
-        assert "opset = 18 " in done.stdout
-        assert "# sub/onnxlint.toml:1" in done.stdout
-
-    def test_a_mistake_is_told_and_the_rest_shown(self) -> None:
-        write("onnxlint.toml", "opset = 18\njobs = 0\n")
-        done = CliRunner().invoke(main, ["config", "show"])
-        assert done.exit_code == 2
-        assert done.stderr == "onnxlint: onnxlint.toml:2: jobs: a whole number from 1 is expected, not `0`\n"
-        assert "opset = 18" in done.stdout

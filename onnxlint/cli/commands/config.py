@@ -12,7 +12,7 @@ import click
 from onnxlint.base.globs import Glob
 from onnxlint.base.paths import display_path
 from onnxlint.cli import FAILED
-from onnxlint.cli.options import config_options
+from onnxlint.cli.options import config_options, torch_option
 from onnxlint.cli.output import deliver, tell
 from onnxlint.cli.request import settings_request
 from onnxlint.config.declared_models import ModelConfig
@@ -37,12 +37,16 @@ def schema() -> int:
 @command.command("show")
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
 @config_options
+@torch_option
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool, output_format: str) -> int:
+def show(
+    path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool, torch: str | None, output_format: str
+) -> int:
     """Print the settings for the file or folder PATH, each with the place that it comes from."""
     from onnxlint.run.scopes import governing
 
-    settings, mistakes = governing(path, settings_request(config, isolated))
+    asked = {} if torch is None else {"torch": torch}
+    settings, mistakes = governing(path, settings_request(config, isolated, **asked))
     for mistake in mistakes:
         place = f"{mistake.path}:{mistake.line}" if mistake.line else mistake.path
         tell(f"onnxlint: {place}: {mistake.message}")

@@ -11,27 +11,16 @@ from typing import TypeVar
 
 from onnxlint.flow.exports.export_scopes import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
 from onnxlint.flow.state.observations import AskedDim
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values.node_places import argument
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import moved
 from onnxlint.project.outline import dotted
 
 WRAPPERS = {"torch.jit.script": "script", "torch.jit.trace": "trace", "torch.compile": "compile"}
-# Methods of a module or a tensor that leave its precision as it is.
-KEEPS = frozenset(
-    (
-        *("eval", "train", "cuda", "cpu", "requires_grad_", "share_memory", "to_empty", "pin_memory"),
-        *("contiguous", "clone", "detach", "unsqueeze", "squeeze", "permute", "transpose", "reshape", "view", "repeat"),
-        *("expand", "flatten", "uniform_", "normal_", "zero_", "fill_"),
-    )
-)
+KEEPS = frozenset(NAMES["keeps-precision"])
 _FLOAT_MAKERS = frozenset(("rand", "randn", "zeros", "ones", "empty", "linspace", "eye"))
-_DOUBLE_MAKERS = frozenset(
-    (
-        *("zeros", "ones", "empty", "linspace", "eye", "random.rand", "random.randn", "random.random"),
-        *("random.normal", "random.uniform", "random.random_sample", "random.standard_normal"),
-    )
-)
+_DOUBLE_MAKERS = frozenset(NAMES["double-makers"])
 _DTYPE_AT = {"numpy.zeros": 1, "numpy.ones": 1, "numpy.empty": 1, "numpy.eye": 3}  # its position
 _FROM_NUMPY = frozenset(("torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray"))
 LATER = 1000  # statements after a call that may load other weights

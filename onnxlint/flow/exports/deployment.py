@@ -1,7 +1,5 @@
 """What scripts do to models that are not known here before they export them: `registry.create(name).deploy()`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -11,6 +11,7 @@ from onnxlint.flow.exports.train_modes import differs_in_file
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Defining, Engine, Exporting, InContext
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.node_places import Body, argument
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
@@ -21,9 +22,9 @@ _FUNCTIONS = ("export", "_export", "dynamo_export", "export_to_pretty_string", "
 APIS = frozenset(f"torch.onnx.{name}" for name in _FUNCTIONS)
 
 
-def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
+def record(engine: Engine, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
-    arguments: dict[str, dom.Value] = {**dict(zip(_POSITIONS, args, strict=False)), **kwargs}
+    arguments: dict[str, Value] = {**dict(zip(_POSITIONS, args, strict=False)), **kwargs}
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
     if name == "torch.onnx.dynamo_export":
         unknown, arguments = unknown or "export_options" in kwargs, _of_dynamo_export(args, kwargs)
@@ -77,7 +78,7 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
     )
 
 
-def _of_dynamo_export(args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dict[str, dom.Value]:
+def _of_dynamo_export(args: Args, kwargs: Kwargs) -> dict[str, Value]:
     """The arguments of `torch.onnx.dynamo_export`, where the inputs stand behind the model, as `export` takes them."""
     named = {n: v for n, v in kwargs.items() if n in ("model", "export_options")}
     model = dict(zip(("model",), args, strict=False))
@@ -100,34 +101,32 @@ def _option_default(engine: Defining, node: ast.AST, name: str) -> int | None:
     return None
 
 
-def _too_new(
-    engine: Exporting, model: dom.Value, inputs: dom.Value, opset: int | None
-) -> tuple[observations.Call, ...]:
+def _too_new(engine: Exporting, model: Value, inputs: Value, opset: int | None) -> tuple[observations.Call, ...]:
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
     if opset is None or not isinstance(model, dom.Instance) or not OLDEST <= opset < LATEST:
         return ()
-    fed: list[dom.Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
+    fed: list[Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
     _, _, seen = engine.rehearse(model, fed, opset)
     new = [f for f in seen if isinstance(f, observations.Call) and f.since > opset and f.sure and f.certain]
     return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
 
 
-def _spreads_nothing(node: ast.AST, kwargs: dict[str, dom.Value]) -> bool:
+def _spreads_nothing(node: ast.AST, kwargs: Kwargs) -> bool:
     """Whether `**options` gave no argument: nobody writes that for nothing, so who fills the dict is not seen here."""
     named = {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
     return None in named and kwargs.keys() <= named
 
 
-def _dynamo(name: str, flag: dom.Value | None, unknown: bool) -> bool | None:
+def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
     """Whether a call exports with dynamo; None where that is not known."""
     if flag is None and not unknown:
         return not name.startswith("torch.onnx.utils.")
     return bool(flag.literal) if isinstance(flag, dom.Const) else None
 
 
-def record_program(engine: Engine, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
+def record_program(engine: Engine, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
-    arguments: dict[str, dom.Value] = {**dict(zip(_PROGRAM_POSITIONS, args, strict=False)), **kwargs}
+    arguments: dict[str, Value] = {**dict(zip(_PROGRAM_POSITIONS, args, strict=False)), **kwargs}
     model = arguments["model"] = arguments.pop("mod", dom.Unknown())
     engine.exports_here(False)
     parameters = parameters_of(model)
@@ -149,9 +148,7 @@ def record_program(engine: Engine, args: list[dom.Value], kwargs: dict[str, dom.
     )
 
 
-def record_lightning(
-    engine: Engine, model: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
-) -> None:
+def record_lightning(engine: Engine, model: dom.Instance, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for `model.to_onnx(file_path, input_sample, **options)`, which exports in eval mode."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
@@ -167,7 +164,7 @@ def record_lightning(
     record(engine, "torch.onnx.export", [dom.Instance(model.object, model.trace, "eval")], arguments, call)
 
 
-def _setting(v: dom.Value) -> object:
+def _setting(v: Value) -> object:
     """The literal, or the name of the enum member, that an argument is."""
     if isinstance(v, dom.Const):
         return v.literal
@@ -187,23 +184,23 @@ def _axes_spans(engine: InContext, axes: tuple[tuple[str, tuple[int, ...]], ...]
     return {name: Body(info, "", 1).span(key) for name, key in keys.items()}
 
 
-def _mode(model: dom.Value) -> str | None:
+def _mode(model: Value) -> str | None:
     return model.mode or None if isinstance(model, dom.Instance) else None
 
 
-def _label(model: dom.Value) -> str:
+def _label(model: Value) -> str:
     if isinstance(model, dom.Instance):
         return model.object.cls.qualname
     return model.name if isinstance(model, (dom.Layer, dom.External)) else ""
 
 
-def _training(v: dom.Value | None) -> str | None:
+def _training(v: Value | None) -> str | None:
     if isinstance(v, dom.External):
         return v.name.rpartition(".")[2]
     return str(v.literal) if isinstance(v, dom.Const) and v.literal is not None else None
 
 
-def _dict_argument(args: dom.Value | None, parameters: tuple[str, ...] | None) -> bool:
+def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bool:
     """True for a dict in the place of the last argument, unless its keys are keyword arguments of forward."""
     last = args.items[-1] if isinstance(args, dom.Tuple) and args.items else args
     if not isinstance(last, dom.Dict):
@@ -213,7 +210,7 @@ def _dict_argument(args: dom.Value | None, parameters: tuple[str, ...] | None) -
     return not {k for k, _ in last.items} <= set(parameters)
 
 
-def _axes(v: dom.Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
+def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
     """`{"x": {0: "batch"}}` or `{"x": [0, 2]}` as pairs; False where a key or value is not known."""
     if not isinstance(v, dom.Dict) or v.rest is not None or v.merged:
         return (), False
@@ -236,7 +233,7 @@ def _axes(v: dom.Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...],
 def fixed_axes(
     engine: Exporting,
     model: dom.Instance,
-    inputs: dom.Value,
+    inputs: Value,
     axes: tuple[tuple[str, tuple[int, ...]], ...],
     input_names: tuple[str, ...] | None,
     parameters: tuple[str, ...] | None,
@@ -248,7 +245,7 @@ def fixed_axes(
     if not args or names is None or len(tensors) < len(args):
         return ()
     wanted = dict(axes)
-    fed: list[dom.Value] = []
+    fed: list[Value] = []
     for t, name in zip(tensors, (*names, *[""] * len(tensors)), strict=False):
         asked = wanted.get(name, ())
         dims = (dom.Dim(frozenset((f"{name}\0{i}",))) if i in asked else d for i, d in enumerate(t.dims or ()))

@@ -50,8 +50,15 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
 def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
     """The method of one of some names that asks for less than forward does: without the targets of training."""
     units = [unit for name in ("forward", *names) if (unit := cls.find_method(name)) is not None]
-    asked = [{p.arg for p, default in unit.positional[1:] if default is None} for unit in units]
+    asked = [_asked_for(unit) for unit in units]
     return next((unit for unit, own in zip(units, asked, strict=True) if set() < own < asked[0]), None)
+
+
+def _asked_for(unit: FunctionUnit) -> set[str]:
+    """The parameters that a method asks for, and what it unpacks them into: `texts, lengths, mels = batch`."""
+    names = {p.arg for p, default in unit.positional[1:] if default is None}
+    batches = re.findall(r"^[ \t]+\(?((?:\w+,[ \\\n]*)+\w+)\)? = (\w+)$", unit.text, re.MULTILINE)
+    return names.union(*(re.findall(r"\w+", parts) for parts, batch in batches if batch in names))
 
 
 def is_a_loss(unit: FunctionUnit) -> bool:

@@ -5,8 +5,6 @@ more than runs: what no name leads to is outside. Where names do not tell (a mod
 a registry), all that is imported counts.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +13,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from onnxlint.flow.exports.deployment import methods_called
-from onnxlint.flow.exports.refused_exports import refused
+from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, has_layers
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
@@ -44,9 +42,12 @@ _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILI
 _TEST_FOLDERS, _DEMO_FOLDERS = ("test", "tests", "testing", "unittests"), ("demo", "demos")
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
+_IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
 _PREPARES = re.compile(r"Augment|Preprocess|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
+_OF_A_GRAPH = re.compile(r"\.(?:[ne]data|srcdata|dstdata)\[|\.local_scope\(\)")  # one of DGL
+_COLLECTIVE = re.compile(r"\bdist(?:ributed)?\.(?:all_\w+|broadcast\w*|gather\w*|scatter\w*|reduce\w*)\(")
 _PREPARING = re.compile(r"transforms?|augment\w*|preprocess\w*|datasets?|dataloaders?|metrics?")
 
 
@@ -103,13 +104,16 @@ class Reach:
         outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
         classes = [c for info in self.modules for c in info.classes.values()]
         own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
+        trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
+        modules = [info for info in self.modules if not self.is_test(info)]
+        theirs = used_only_by(modules, trained, own)
+        own = {c: reason or theirs.get(c, "") for c, reason in own.items()}
         # Where no class was seen, whatever is exported, no name led to it.
         bounded = bool(self.roots) and not self.unbounded and any(self._is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
         unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
         apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
-        modules = [info for info in self.modules if not self.is_test(info)]
         refusals = refused(modules, [root[:2] for root in self.roots], own)
         for c, reason in own.items():
             if c in refusals:
@@ -295,12 +299,16 @@ class Reach:
         forward = c.find_method("forward")
         if forward is not None and "return" not in forward.text:
             return "its forward returns nothing"
+        if _OF_A_GRAPH.search(c.text):
+            return "it reads a graph object, which no exporter takes"
         if not has_layers(c) and _SCRIPTS_ITSELF.search(c.text) and "onnx" not in c.text.lower():
             return _SCRIPTED
         if maker := self._made_for_another_format(c):
             return f"built for another format than ONNX alone, by `{maker}`"
         if has_layers(c):
             return ""
+        if _COLLECTIVE.search(c.text):
+            return "it exchanges tensors with other processes, and has no layers"
         names = [c.name, *(b.name for b in c.mro()[1:])]
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""

@@ -1,7 +1,5 @@
 """Classes that refuse the export of their base: they override a method around its export call to raise, on purpose."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -33,26 +31,30 @@ def refused(
         methods = [_raising(c, inner) or _raising(c, outer) for owner, inner, outer in ways if owner in c.mro()]
         if methods and all(methods):
             reasons[c] = f"not exported: `{methods[0]}` raises NotImplementedError"
-    return reasons | (_used_by_these(modules, reasons, models) if reasons else {})
+    return reasons | used_only_by(modules, reasons, models)
 
 
-def _used_by_these(
+def used_only_by(
     modules: Sequence[ModuleInfo], reasons: dict[ClassInfo, str], models: Collection[ClassInfo]
 ) -> dict[ClassInfo, str]:
-    """The models that nothing names but classes that are not exported."""
-    everywhere = Counter(w for info in modules for w in _WORD.findall(code_of(_OFFERED.sub("", info.source.text))))
+    """The models that nothing in some modules names but classes that are not exported, which come with the reason."""
+    by_name: dict[str, list[ClassInfo]] = {}
+    for c in models if reasons else ():
+        by_name.setdefault(c.name, []).append(c)
+    own = set(modules)
     apart = {c: Counter(_WORD.findall(code_of(c.text))) for c in reasons}
     inside = sum(apart.values(), Counter())
     used: dict[ClassInfo, str] = {}
     users = list(apart)
     for user in users:  # it grows meanwhile
-        for c in models:
-            if c not in apart and c.name in apart[user]:
-                words = Counter(_WORD.findall(code_of(c.text)))
-                if words[c.name] + inside[c.name] == everywhere[c.name]:
-                    apart[c], used[c] = words, used.get(user) or f"used only by classes that are {reasons[user]}"
-                    inside += words
-                    users.append(c)
+        for c in (c for name in apart[user] for c in by_name.get(name, ()) if c not in apart):
+            words = Counter(_WORD.findall(code_of(c.text)))
+            naming = own.intersection(c.module.project.naming(c.name))
+            texts = (code_of(_OFFERED.sub("", info.source.text)) for info in naming)
+            if words[c.name] + inside[c.name] == sum(len(re.findall(rf"\b{c.name}\b", text)) for text in texts):
+                apart[c], used[c] = words, used.get(user) or f"used only by classes that are {reasons[user]}"
+                inside += words
+                users.append(c)
     return used
 
 

@@ -4,40 +4,38 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from onnxlint.flow.state.observations import ModeReader
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, last_name
 
 _ASKS = re.compile(r"\bself\.training\b")
 _NAME = re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:Lazy)?(\w+?)(?:[123]d)?$")
-_WORDS = (("Dropout", "dropout"), ("BatchNorm", "batch norm"), ("InstanceNorm", "instance norm"))
-_WRITTEN_ALIKE = "batch norm stays in training mode"  # measured: dynamo writes it as in eval mode
+_WRITTEN_ALIKE = "BatchNorm"  # measured: dynamo writes it as in eval mode
 _RECURRENT = ("RNN", "LSTM", "GRU")
 _DROPPING = ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")  # dropout=0.1
 
 
-def heeds_mode(model: dom.Value) -> tuple[str, ...]:
-    """What the model is made of that is known to differ in training mode, and is in that mode: in plain words."""
+def heeds_mode(model: dom.Value) -> tuple[ModeReader, ...]:
+    """What the model is made of that is known to differ in training mode, and is in that mode."""
     return tuple(dict.fromkeys(_heeding(model, set())))
 
 
-def differs_in_file(model: dom.Value) -> tuple[str, ...]:
+def differs_in_file(model: dom.Value) -> tuple[ModeReader, ...]:
     """What of that dynamo writes otherwise than in eval mode; TorchScript turns that mode on."""
-    return tuple(words for words in heeds_mode(model) if words != _WRITTEN_ALIKE)
+    return tuple(part for part in heeds_mode(model) if not part.layer or _WRITTEN_ALIKE not in part.name)
 
 
-def _heeding(v: dom.Value, seen: set[dom.Object]) -> Iterator[str]:
+def _heeding(v: dom.Value, seen: set[dom.Object]) -> Iterator[ModeReader]:
     if isinstance(v, dom.Instance):
         if v.object in seen or v.mode == "eval":
             return
         seen.add(v.object)
-        yield from (f"`{c.name}` reads `self.training`" for c in v.object.cls.mro() if _ASKS.search(c.text))
+        yield from (ModeReader(c.name) for c in v.object.cls.mro() if _ASKS.search(c.text))
         inner: Iterable[dom.Value] = v.object.attrs.values()
     elif isinstance(v, dom.Layer):
         if _layer_heeds(v):
-            name = v.name.rpartition(".")[2]
-            known = (word for part, word in _WORDS if part in name)
-            yield f"{next(known, f'`{name}`')} stays in training mode"
+            yield ModeReader(v.name.rpartition(".")[2], layer=True)
         inner = [v.items] if v.items is not None else [value for _, value in v.args]
     else:
         inner = dom.held(v)

@@ -1,9 +1,7 @@
 """Modules without layers that no model holds: what prepares inputs, reads outputs, or is for another runtime."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence, Set
 from functools import cached_property, lru_cache
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
@@ -12,6 +10,8 @@ _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]"
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
+_PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
+_PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
@@ -89,3 +89,34 @@ def _is_passed(name: str, text: str) -> bool:
 def code_of(text: str) -> str:
     """A source without comments and long strings."""
     return _TALK.sub("", text)
+
+
+def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable]) -> str:
+    """Why nothing calls the forward of a class, each object of which is a `self.part`; empty where something may."""
+    mention = re.compile(rf"{c.name}\b(?<!\w{c.name})(\(?)")
+    parts: list[tuple[ModuleInfo, str]] = []
+    for info in c.module.project.naming(c.name):
+        text = info.source.text
+        for name in mention.finditer(text):
+            head = text[text.rfind("\n", 0, name.start()) + 1 : name.start()]
+            part = _PART.fullmatch(head) if name[1] else None
+            if part is not None and info.lookup(part[2] + c.name) is c:
+                if not exported and f"self.{part[1]}(" in text:
+                    return ""  # seen fast for most
+                parts.append((info, part[1]))
+            elif not part and (head != "class " if name[1] else _PASSED.search(head)) and info.lookup(c.name) is c:
+                return ""
+    return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
+
+
+def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], reached: Container[Hashable]) -> bool:
+    """True where only other methods of `self.part` are called or exports of its holder reach nothing that uses it."""
+    holders = {h for h in info.classes.values() if re.search(rf"self\.{part} *=", h.text)}
+    called = re.findall(rf"self\.{part}\.(?!forward\b)(\w+)\(", info.source.text)
+    if not exported >= holders and not (all(h.is_module() for h in holders) and any(map(c.find_method, called))):
+        return False
+    use = re.compile(rf"\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
+    units = [*info.functions.values(), *(m for h in info.classes.values() for m in h.methods.values())]
+    beyond = {m for h in holders for m in info.project.naming(h.name) if m is not info and m.lookup(h.name) in holders}
+    texts = [u.text for u in units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
+    return not any(map(use.search, texts))

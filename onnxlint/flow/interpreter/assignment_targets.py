@@ -4,6 +4,7 @@ import ast
 import re
 from dataclasses import replace
 
+from onnxlint.flow.calls.attribute_access import record_items, unpack_shape
 from onnxlint.flow.interpreter.expressions import Expressions
 from onnxlint.flow.lowering import index_lowering, sizes_as_numbers
 from onnxlint.flow.python import outside_state
@@ -59,9 +60,9 @@ class Targets(Expressions):
         starred = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
         names = [e.id if isinstance(e, ast.Name) else "" for e in target.elts]
         if isinstance(v, dom.Instance):
-            v = self.engine.record_items(v)
+            v = record_items(self.engine, v)
         if isinstance(v, dom.Shape):
-            parts = self.engine.unpack_shape(v, count, starred, names)
+            parts = unpack_shape(self.engine, v, count, starred, names)
         elif isinstance(v, dom.Tensor):
             if starred is not None:  # without a star, eager itself takes one length only
                 self.engine.report_loop(target, v)

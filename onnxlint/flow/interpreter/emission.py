@@ -11,38 +11,47 @@ from onnxlint.base.records import Span
 from onnxlint.flow.lowering import unexportable_calls
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.state import liveness, observations
-from onnxlint.flow.state.context import Located
+from onnxlint.flow.state.budget import Budget
+from onnxlint.flow.state.context import Context, Located
 from onnxlint.flow.state.observations import Observation
 from onnxlint.flow.state.protocols import Engine, Running
 from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.state.variable_kinds import describe, known_names
+from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import Value
 from onnxlint.flow.values.node_places import NOWHERE, Body, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 MANY_NAMES = 200
 _USED = {dom.Data, dom.Dim, dom.Array, dom.Tuple, dom.Seq}  # what may have been frozen, or hold what was
 _WORD = re.compile(r"\w+")
+_POSITIONS = re.compile(r"\bself\.\w*pos\w*emb")
+_BY_SIZE = (observations.Branch, observations.Escape)  # which keep the size of the example
 _MAY_STAY = ("", "range()", "max()", "min()", "len()")  # what they give is no plain number in every export
 
 
 class Emitter(Located, Engine):
     """Collects observations. They count only while traced code runs: a forward and what it reaches."""
 
-    emptied: set[tuple[dom.Object, str]]
-    renewed: set[tuple[dom.Object, str]]
-    observations: dict[tuple[Any, ...], Observation]
-    called_exports: set[Span]  # export calls that were reached through a call of the function around them
-    reads: Attributes
-    fixed: dict[str, str]
-    in_export: bool
+    def __init__(self, context: Context, table: OpTable) -> None:
+        super().__init__(context)
+        self.table = table
+        self.frames: list[Running] = []
+        self.budget = Budget()
+        self.observations: dict[tuple[Any, ...], Observation] = {}
+        self.changes = 0
+        self.reads = Attributes()
+        self.called_exports: set[Span] = set()  # that were reached through a call of the function around them
+        self.in_export = False  # a model runs as an export call has it
+        self.emptied: set[tuple[dom.Object, str]] = set()  # attributes that forward clears by a method for that
+        self.renewed: set[tuple[dom.Object, str]] = set()  # attributes that forward sets before it counts on
+        self.fixed: dict[str, str] = {}
 
     def asking(self, asked: bool) -> Located:
         """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
         return self.within(asked=self.context.asked or asked)
-
-    # ----------------------------------------------------------------------------------------------- places
 
     def place(self, node: ast.AST) -> Place:
         """The place of a node of the function that runs now."""
@@ -63,7 +72,7 @@ class Emitter(Located, Engine):
         doubt: str = "axis",
         exporters: tuple[str, ...] | None = None,
         always: bool = False,
-        about: dom.Value | None = None,
+        about: Value | None = None,
         **fields: Any,
     ) -> None:
         """Record an observation, or widen the one of its kind at this place. `about` is the value that it concerns.
@@ -74,7 +83,7 @@ class Emitter(Located, Engine):
         if not (where.tracing or always) or where.silent:
             return
         place = at if isinstance(at, Place) else self.place(at)
-        doubt = "" if sure else doubt
+        doubt = "" if sure or self._fits_positions(observation, doubt) else doubt
         if where.asked and doubt != "guess":
             doubt = "flag"
         made = observation(
@@ -104,6 +113,11 @@ class Emitter(Located, Engine):
             merged = replace(merged, trace=trace.steps() if trace is not None else (), known=known)
         self.observations[made.key] = merged
 
+    def _fits_positions(self, observation: type[Observation], doubt: str) -> bool:
+        """True in a function that resizes a table of positions: it is there for images of other sizes."""
+        unit = self.frames[-1].unit if doubt == "axis" and observation in _BY_SIZE and self.frames else None
+        return unit is not None and "interpolate(" in unit.text and _POSITIONS.search(unit.text) is not None
+
     def _known_from_callers(self, made: Observation) -> bool:
         """Whether an export call of unknown arguments is known from callers; one from a caller replaces that."""
         if not isinstance(made, observations.ExportCall):
@@ -113,18 +127,14 @@ class Emitter(Located, Engine):
             self.observations.pop(replace(made, caller="").key, None)
         return not made.caller and made.span in self.called_exports
 
-    def _names_at(self, place: Place) -> Mapping[str, dom.Value]:
+    def _names_at(self, place: Place) -> Mapping[str, Value]:
         """The variables of the frame; of very many only those that the place speaks of."""
         names = self.frames[-1].scope.names
         if len(names) <= MANY_NAMES:
             return names
         return {name: names[name] for name in _WORD.findall(place.text) if name in names}
 
-    # ------------------------------------------------------------------------------------------------ reads
-
-    def emit_read(
-        self, kind: type[Observation], node: ast.AST, v: dom.Value, mask: tuple[str, ...], **more: Any
-    ) -> None:
+    def emit_read(self, kind: type[Observation], node: ast.AST, v: Value, mask: tuple[str, ...], **more: Any) -> None:
         """A condition reads `v`."""
         if not mask:
             return
@@ -165,7 +175,7 @@ class Emitter(Located, Engine):
         place = Place(body, NOWHERE, body.first, f"{unit.module.name}.{unit.qualname}")
         self.emit(observations.FrozenArgument, place, None, always=True, name=name, value=repr(v.literal))
 
-    def report_loop(self, node: ast.AST, v: dom.Value) -> None:
+    def report_loop(self, node: ast.AST, v: Value) -> None:
         """A loop runs over `v`."""
         if self.context.over_modules:
             return
@@ -183,15 +193,13 @@ class Emitter(Located, Engine):
         elif isinstance(v, dom.Seq) and isinstance(v.size, dom.Dim):
             axes = tuple(sorted(v.size.axes))
             frozen = _frozen_at(v.size)
-            if v.size.site is not None and ".log" in v.size.site.how:  # which no exporter has of a size
+            if v.size.site is not None and _is_logarithm(v.size.site):
                 self.use(v.size, "a loop")
             self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes, frozen=frozen)
         elif isinstance(v, dom.Seq) and isinstance(v.size, (dom.Data, dom.Array)) and not v.size.fixed:
             self.emit(observations.Loop, node, v.size.trace, over="data", frozen=_frozen_at(v.size))
 
-    # ----------------------------------------------------------------------------------------------- escapes
-
-    def use(self, v: dom.Value, how: str) -> None:
+    def use(self, v: Value, how: str) -> None:
         """The graph depends on `v`: if it was frozen on the way, that is where."""
         fields: dict[str, Any]
         if not self.context.tracing:
@@ -219,15 +227,13 @@ class Emitter(Located, Engine):
             if v.size is not None:
                 self.use(v.size, how)
 
-    def use_all(self, values: Sequence[dom.Value], how: str) -> None:
+    def use_all(self, values: Sequence[Value], how: str) -> None:
         """The graph depends on each of `values`."""
         for v in values:
             if type(v) in _USED:
                 self.use(v, how)
 
-    # ------------------------------------------------------------------------------------------------ shapes
-
-    def check_literal_sizes(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
+    def check_literal_sizes(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[Value]) -> None:
         """`view`/`reshape` with a literal where the batch of the example stood."""
         settled = all(isinstance(s, (dom.Const, dom.Dim)) for s in sizes)
         if t.source != "input" or not self.context.tracing or not settled:
@@ -255,7 +261,7 @@ class Emitter(Located, Engine):
         left = (d.axes for d in dims if isinstance(d, dom.Dim) and not d.axes & named)
         return frozenset(a for axes in left for a in axes if not a.startswith("?"))
 
-    def check_literal_batch(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
+    def check_literal_batch(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""
         number = dom.as_int(sizes[0]) if sizes else None
         if t.source == "made" and number != self.context.example_batch:
@@ -329,8 +335,6 @@ class Emitter(Located, Engine):
                 for name in extent.axes:
                     self.fixed.setdefault(name, why)
 
-    # ------------------------------------------------------------------------------------------------ writes
-
     def written_in_place(self, t: dom.Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
         # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
@@ -370,7 +374,7 @@ class Emitter(Located, Engine):
         """Forward sets an attribute of a module to None in a method for that."""
         self.emptied.add((obj, name))
 
-    def state_write(self, frame: Running, target: ast.Attribute, v: dom.Value, augmented: bool) -> None:
+    def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
         if not self.context.tracing:
             return
@@ -406,7 +410,7 @@ class Emitter(Located, Engine):
             self.renewed.add((owner, name))
         return False
 
-    def _kind_of_state(self, frame: Running, owner: dom.Object, name: str, v: dom.Value, augmented: bool) -> str:
+    def _kind_of_state(self, frame: Running, owner: dom.Object, name: str, v: Value, augmented: bool) -> str:
         """What `self.name = v` keeps from one run to the next; nothing where the answer is empty."""
         repeated = not (augmented and isinstance(v, (dom.Tensor, dom.Data, dom.Array)))
         if repeated and liveness.rewrites_itself(frame.statement_node):
@@ -445,10 +449,15 @@ class Emitter(Located, Engine):
         return first is not None and first <= frame.line
 
 
-def _frozen_at(v: dom.Value) -> Span | None:
+def _frozen_at(v: Value) -> Span | None:
     """Where a value of tensor data or a dynamic size became a plain number, whatever asks for it later."""
     site = v.site if isinstance(v, (dom.Data, dom.Dim, dom.Array)) else None
     return site.place.span if site is not None and site.how not in _MAY_STAY else None
+
+
+def _is_logarithm(site: dom.Site) -> bool:
+    """True for what `math.log2` and the like make of a size: no exporter has them, so it is a number of the example."""
+    return ".log" in site.how
 
 
 def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:
@@ -460,7 +469,7 @@ def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:
     return flat or (number > 1 and number == first.example)
 
 
-def holds_input(v: dom.Value) -> bool:
+def holds_input(v: Value) -> bool:
     """True where a tensor that depends on the inputs is in a tuple, list or dict."""
     if isinstance(v, dom.Tuple):
         return any(holds_input(i) for i in v.items)

@@ -5,10 +5,13 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from onnxlint.flow.calls.attribute_access import loop_items
+from onnxlint.flow.calls.indexing import subscript
 from onnxlint.flow.python.conditions import Conditions
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import Value
 from onnxlint.flow.values.equivalent_code import one_for_each_module
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.project.classes import FunctionUnit
@@ -17,9 +20,7 @@ from onnxlint.project.classes import FunctionUnit
 class Expressions(Conditions):
     """The expression half of a frame."""
 
-    # ------------------------------------------------------------------------------------------- evaluation
-
-    def eval(self, node: ast.expr) -> dom.Value:
+    def eval(self, node: ast.expr) -> Value:
         """The abstract value of an expression."""
         handler = _EXPRESSIONS.get(type(node))
         try:
@@ -30,15 +31,15 @@ class Expressions(Conditions):
             self.engine.failed(self, node, error)
             return dom.UNKNOWN
 
-    def e_name(self, node: ast.Name) -> dom.Value:
+    def e_name(self, node: ast.Name) -> Value:
         """A variable, a global, or a builtin."""
         found = self.scope.lookup(node.id)
         if found is not None:
-            result: dom.Value = found
+            result: Value = found
             return result
         return self.engine.global_value(self.module, node.id)
 
-    def e_constant(self, node: ast.Constant) -> dom.Value:
+    def e_constant(self, node: ast.Constant) -> Value:
         """A literal: a number, a string, None, `...`."""
         v = node.value
         if v is Ellipsis:
@@ -47,7 +48,7 @@ class Expressions(Conditions):
             return dom.UNKNOWN
         return dom.CONFIG if isinstance(v, bytes) else dom.Const(v)
 
-    def e_formatted(self, node: ast.JoinedStr) -> dom.Value:
+    def e_formatted(self, node: ast.JoinedStr) -> Value:
         """An f-string: a dim in it is frozen, which matters when the text is used as a key."""
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
@@ -56,15 +57,15 @@ class Expressions(Conditions):
                     return dom.Dim(v.axes, None, self.engine.site(node, "f-string"), False, v.trace)
         return dom.CONFIG
 
-    def e_attribute(self, node: ast.Attribute) -> dom.Value:
+    def e_attribute(self, node: ast.Attribute) -> Value:
         """`value.name`."""
         return self.engine.attribute(self.eval(node.value), node.attr, node)
 
-    def e_tuple(self, node: ast.Tuple | ast.List) -> dom.Value:
+    def e_tuple(self, node: ast.Tuple | ast.List) -> Value:
         """A tuple or list display; `*items` of unknown length make the whole of unknown length."""
         kind = "list" if isinstance(node, ast.List) else "tuple"
-        items: list[dom.Value] = []
-        loose: list[dom.Value] = []
+        items: list[Value] = []
+        loose: list[Value] = []
         for element in node.elts:
             if not isinstance(element, ast.Starred):
                 items.append(self.eval(element))
@@ -79,15 +80,15 @@ class Expressions(Conditions):
                 loose.append(v.item if isinstance(v, dom.Seq) else dom.CONFIG if settings else dom.UNKNOWN)
         return dom.Seq(join_all([*loose, *items]) or dom.UNKNOWN) if loose else dom.Tuple(tuple(items), kind)
 
-    def e_set(self, node: ast.Set) -> dom.Value:
+    def e_set(self, node: ast.Set) -> Value:
         """A set display."""
         values = [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
         return dom.Seq(join_all(values) or dom.UNKNOWN)
 
-    def e_dict(self, node: ast.Dict) -> dom.Value:
+    def e_dict(self, node: ast.Dict) -> Value:
         """A dict display."""
-        items: dict[Hashable, dom.Value] = {}
-        rest: dom.Value | None = None
+        items: dict[Hashable, Value] = {}
+        rest: Value | None = None
         for written, value in zip(node.keys, node.values, strict=True):
             v = self.eval(value)
             key = self.eval(written) if written is not None else None
@@ -101,39 +102,39 @@ class Expressions(Conditions):
                 rest = join(rest, v) if rest is not None else v
         return dom.Dict(tuple(items.items()), rest)
 
-    def e_call(self, node: ast.Call) -> dom.Value:
+    def e_call(self, node: ast.Call) -> Value:
         """A call."""
         return self.engine.call(node)
 
-    def e_await(self, node: ast.Await) -> dom.Value:
+    def e_await(self, node: ast.Await) -> Value:
         """`await x`."""
         return self.eval(node.value)
 
-    def e_yield(self, node: ast.Yield) -> dom.Value:
+    def e_yield(self, node: ast.Yield) -> Value:
         """`yield x`."""
         if node.value is not None:
             self.yields.append(self.eval(node.value))
         return dom.UNKNOWN
 
-    def e_yield_from(self, node: ast.YieldFrom) -> dom.Value:
+    def e_yield_from(self, node: ast.YieldFrom) -> Value:
         """`yield from x`."""
         v = self.eval(node.value)
         self.yields.append(v.item if isinstance(v, dom.Seq) else dom.UNKNOWN)
         return dom.UNKNOWN
 
-    def e_named(self, node: ast.NamedExpr) -> dom.Value:
+    def e_named(self, node: ast.NamedExpr) -> Value:
         """`(name := value)`."""
         v = self.eval(node.value)
         self.assign(node.target, v)
         return v
 
-    def e_lambda(self, node: ast.Lambda) -> dom.Value:
+    def e_lambda(self, node: ast.Lambda) -> Value:
         """A lambda: called, it evaluates its body in this scope."""
-        return self.engine.lambda_value(node)
+        return dom.Lambda(node, self.module.path, self.body.shift, self)
 
-    def call_lambda(self, node: ast.Lambda, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> dom.Value:
+    def call_lambda(self, node: ast.Lambda, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """The body of a lambda of this frame, for some arguments."""
-        names: dict[str, dom.Value] = {}
+        names: dict[str, Value] = {}
         a = node.args
         positional = [*a.posonlyargs, *a.args]
         for i, parameter in enumerate(positional):
@@ -149,16 +150,14 @@ class Expressions(Conditions):
         finally:
             self.scope = held
 
-    def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> dom.Value:
+    def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
         """A nested function."""
         cls = self.unit.cls if self.unit is not None else None
         return dom.Function(FunctionUnit(self.module, node, qualname, cls, self.body.shift), None, self.scope)
 
-    # ----------------------------------------------------------------------------------------- subscripts
-
-    def index_values(self, node: ast.Subscript) -> list[dom.Value]:
+    def index_values(self, node: ast.Subscript) -> list[Value]:
         """The values of the indices between the brackets; a slice is the tuple of its bounds with kind `slice`."""
-        values: list[dom.Value] = []
+        values: list[Value] = []
         for element in node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,):
             if isinstance(element, ast.Slice):
                 bounds = (element.lower, element.upper, element.step)
@@ -170,7 +169,7 @@ class Expressions(Conditions):
                 values.append(self.eval(element))
         return values
 
-    def e_subscript(self, node: ast.Subscript) -> dom.Value:
+    def e_subscript(self, node: ast.Subscript) -> Value:
         """`value[index]`."""
         owner = self.eval(node.value)
         index = self.index_values(node)
@@ -181,26 +180,24 @@ class Expressions(Conditions):
             and isinstance(owner, dom.Tensor)
         ):
             index = list(index[0].items)
-        return self.engine.subscript(owner, index, node)
+        return subscript(self.engine, owner, index, node)
 
-    # --------------------------------------------------------------------------------------- comprehensions
-
-    def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> dom.Value:
+    def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
         """A comprehension: literal sequences item by item, anything else once over its joined item."""
         held = dict(self.scope.names)
-        results: list[dom.Value] = []
-        size: list[dom.Value | None] = []
+        results: list[Value] = []
+        size: list[Value | None] = []
         exact = self._comprehend(node, lambda: results.append(self.eval(node.elt)), size)
         self.scope.names = held
         if exact and not isinstance(node, ast.SetComp):
             return dom.Tuple(tuple(results), "list")
         return dom.Seq(join_all(results) or dom.UNKNOWN, next((s for s in size if s is not None), None))
 
-    def e_dict_comprehension(self, node: ast.DictComp) -> dom.Value:
+    def e_dict_comprehension(self, node: ast.DictComp) -> Value:
         """A dict comprehension."""
         held = dict(self.scope.names)
-        pairs: list[tuple[dom.Value, dom.Value]] = []
-        size: list[dom.Value | None] = []
+        pairs: list[tuple[Value, Value]] = []
+        size: list[Value | None] = []
         exact = self._comprehend(node, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size)
         self.scope.names = held
         if exact and all(isinstance(k, dom.Const) for k, _ in pairs):
@@ -211,7 +208,7 @@ class Expressions(Conditions):
         self,
         whole: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp,
         visit: Callable[[], None],
-        size: list[dom.Value | None],
+        size: list[Value | None],
         at: int = 0,
     ) -> bool:
         part, inner = whole.generators[at], whole.generators[at + 1 :]
@@ -219,7 +216,7 @@ class Expressions(Conditions):
         with self.engine.within(over_modules=outer or one_for_each_module(part, whole)):
             iterable = self.eval(part.iter)
             self.engine.report_loop(part.iter, iterable)
-        items = self.engine.items_of(iterable, part.iter)
+        items = loop_items(self.engine, iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, dom.Seq) else None)
         exact = listed = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
         for item in items:
@@ -265,4 +262,4 @@ def by_kind(cls: type, prefix: str) -> dict[type, Callable[..., Any]]:
     return table
 
 
-_EXPRESSIONS: dict[type, Callable[..., dom.Value]] = by_kind(Expressions, "e_")
+_EXPRESSIONS: dict[type, Callable[..., Value]] = by_kind(Expressions, "e_")

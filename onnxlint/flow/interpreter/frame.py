@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import compress, islice
 from operator import is_, is_not
 
+from onnxlint.flow.calls.attribute_access import loop_items
 from onnxlint.flow.exports import forward_outputs
 from onnxlint.flow.interpreter.assignment_targets import Targets
 from onnxlint.flow.interpreter.expressions import by_kind
@@ -22,8 +23,6 @@ from onnxlint.flow.values.joins import join, widen
 from onnxlint.flow.values.node_places import Body
 from onnxlint.project.classes import FunctionUnit, ModuleInfo
 from onnxlint.project.modules import imported
-
-UNROLL = 8  # a literal sequence of at most so many items is walked item by item
 
 
 class Frame(Targets):
@@ -55,13 +54,15 @@ class Frame(Targets):
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
         self.attempted: list[ast.AST] | None = None
-        self.left_asked = False  # whether what the last block ended with is done only if a flag is turned on
         self.nonlocals: set[str] = set()
-
-    # ------------------------------------------------------------------------------------------------ blocks
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
+        return self._followed(statements)[0]
+
+    def _followed(self, statements: Sequence[ast.stmt]) -> tuple[bool, bool]:
+        """Execute statements in order: whether control cannot reach the end, and whether what comes there is done only
+        if a flag is turned on."""
         self.engine.budget.spend(len(statements))
         shift = self.body.shift
         asked = self.engine.context.asked
@@ -73,11 +74,11 @@ class Frame(Targets):
                 exporters = self.engine.context.exporters
                 try:
                     if handler is not None and handler(self, node):
-                        return True
+                        return True, self.engine.context.asked
                     if isinstance(node, ast.If) and not node.orelse:
                         rest = statements[i + 1 :]
                         if rest and self.pieces(node.test, node.body, rest[:REST]) is False:
-                            return self._unheard(rest)
+                            return self._unheard(rest), self.engine.context.asked
                 except Exhausted as error:
                     error.at = error.at or (self.module.path, self.line)
                     raise
@@ -87,11 +88,10 @@ class Frame(Targets):
                     self.engine.failed(self, node, error)
                     self.engine.narrow(exporters=exporters)
                     self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
+            return False, self.engine.context.asked
         finally:
-            self.left_asked = self.engine.context.asked
-            if self.left_asked != asked:  # a return under a flag says something of the rest of its own block
+            if self.engine.context.asked != asked:  # a return under a flag says something of the rest of its own block
                 self.engine.narrow(asked=asked)
-        return False
 
     def _unheard(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements that no example comes to."""
@@ -141,8 +141,6 @@ class Frame(Targets):
             merged = _merge(merged, other)
         self.scope.names = {**merged, **chosen} if chosen and len(after) > 1 else merged
         return False
-
-    # -------------------------------------------------------------------------------------------- statements
 
     def s_expr(self, node: ast.Expr) -> bool:
         """An expression on its own."""
@@ -247,16 +245,16 @@ class Frame(Targets):
 
         def body() -> bool:
             given = len(self.returns)
-            ended = self._arm(node.body, asks is False, later, sized)
-            left[True] = ended or self.left_asked
+            ended, asked = self._arm(node.body, asks is False, later, sized)
+            left[True] = ended or asked
             if awaits:
                 del self.returns[given:]
             return ended
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            ended = self._arm(node.orelse, asks is True, pieces is False, sized)
-            left[False] = ended or self.left_asked
+            ended, asked = self._arm(node.orelse, asks is True, pieces is False, sized)
+            left[False] = ended or asked
             return ended
 
         taken = test.may_be(True), test.may_be(False)
@@ -271,12 +269,12 @@ class Frame(Targets):
             self.engine.narrow(asked=True)
         return ended
 
-    def _arm(self, statements: Sequence[ast.stmt], asked: bool, silent: bool, sized: bool) -> bool:
-        if not (asked or silent or sized):  # as it mostly is: a block would cost
-            return self.block(statements)
+    def _arm(self, statements: Sequence[ast.stmt], asked: bool, silent: bool, sized: bool) -> tuple[bool, bool]:
+        if not (asked or silent or sized):  # as it mostly is: a `with` would cost
+            return self._followed(statements)
         at = self.engine.context
         with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
-            return self.block(statements)
+            return self._followed(statements)
 
     def _with_exports(self, node: ast.If, test: Test) -> Test:
         """The test of an `if`; not decided by a flag that has its default, where an arm exports."""
@@ -305,16 +303,14 @@ class Frame(Targets):
         self.report_branch(node.test, again, "while", node.body, node.orelse)
         ends = any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(node))
         forever = all(v is True for v in test.verdict.values()) and not ends
-        if node.orelse:
-            return self.block(node.orelse)
-        return forever
+        return self.block(node.orelse) if node.orelse else forever
 
     def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
         with self.engine.within(over_modules=one_for_each_module(node, node)):
             iterable = self.eval(node.iter)
             self.engine.report_loop(node.iter, iterable)
-        items = self.engine.items_of(iterable, node.iter)
+        items = loop_items(self.engine, iterable, node.iter)
 
         def run(item: Value) -> None:
             def once() -> bool:
@@ -325,9 +321,7 @@ class Frame(Targets):
 
         for item in items:
             run(item)
-        if node.orelse:
-            return self.block(node.orelse)
-        return False
+        return self.block(node.orelse) if node.orelse else False
 
     def loop(self, once: Callable[[], bool], twice: bool = True) -> None:
         """Run a loop body that may run any number of times, widening what grows."""

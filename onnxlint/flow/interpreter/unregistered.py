@@ -1,10 +1,13 @@
-"""Modules that a class keeps in a plain list and that nobody has to register."""
+"""The modules that attributes hold, and those among them that no container registers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from onnxlint.flow.exports.train_modes import heeds_mode
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Observing
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.node_places import Place
 
 _HELD_ITEM = re.compile(r"\bfor (?:\w+, *)?(\w+) in (?:enumerate\()?self\.\w")
 _WITHOUT_WEIGHTS = re.compile(
@@ -12,7 +15,7 @@ _WITHOUT_WEIGHTS = re.compile(
 )
 
 
-def left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
+def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
     """True for modules that nobody has to register: without weights, frozen, or around such as an attribute holds."""
     if any(heeds_mode(m) for m in modules):
         return False
@@ -31,3 +34,53 @@ def _has_weights(v: dom.Value) -> bool:
     if isinstance(v, dom.Layer):
         return _WITHOUT_WEIGHTS.search(v.name) is None
     return not isinstance(v, (dom.Const, dom.Config))
+
+
+def report_hidden_modules(engine: Observing, obj: dom.Object, places: Mapping[tuple[int, str], Place]) -> None:
+    """Modules in a plain list or dict attribute that no container registers."""
+    registered: list[dom.Value] = []
+    hidden: list[tuple[str, dom.Value]] = []
+    filled_later = False  # a container that starts empty: what it gets in a loop is not followed
+    for name, v in obj.attrs.items():
+        if isinstance(v, (dom.Instance, dom.Layer)):
+            members = _members(v.items) if isinstance(v, dom.Layer) and v.items is not None else []
+            registered += [v, *members]
+            if isinstance(v, dom.Layer) and v.name.endswith(("ModuleDict", "ModuleList")):
+                filled_later = filled_later or not members
+        elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)) and any(is_module(m) for m in _members(v)):
+            hidden.append((name, v))
+    if "*" in obj.attrs or not hidden or filled_later:
+        return
+    for name, v in hidden:
+        modules = [m for m in _members(v) if is_module(m)]
+        place = places.get((id(obj), name))
+        listed = all(any(m is r or m == r for r in registered) for m in modules)
+        meant = "add_module" in obj.cls.text or _left_out_rightly(obj.cls.text, name, modules)
+        if place is not None and not (listed or meant):
+            container = "dict" if isinstance(v, dom.Dict) else "list"
+            engine.emit(observations.HiddenModules, place, always=True, container=container)
+
+
+def modules_in(v: dom.Value) -> list[dom.Value]:
+    """The modules of a container, or what stands alone."""
+    if isinstance(v, dom.Layer) and v.items is not None:
+        return _members(v.items)
+    return _members(v) if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)) else [v]
+
+
+def _members(v: dom.Value) -> list[dom.Value]:
+    """What a tuple, a list or a dict holds, and what those in it hold."""
+    nested = (dom.Tuple, dom.Seq, dom.Dict)
+    return [m for i in dom.held(v) for m in (_members(i) if isinstance(i, nested) else [i])]
+
+
+def is_module(v: dom.Value) -> bool:
+    """True for a module that a container can hold, losses and what does nothing aside."""
+    if isinstance(v, dom.Instance):
+        return v.object.cls.is_module()
+    return isinstance(v, dom.Layer) and not v.name.endswith(("Loss", "Init", "Identity")) and not _is_empty(v)
+
+
+def _is_empty(v: dom.Layer) -> bool:
+    """True for `nn.Sequential()`."""
+    return v.name.endswith(".Sequential") and not v.args and (v.items is None or not _members(v.items))

@@ -12,13 +12,13 @@ from dataclasses import replace
 from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.sizes_as_numbers import along, size_use
 from onnxlint.flow.state.observations import AttentionSize
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none, is_true
 
 _STACKS = ("TransformerEncoder", "TransformerDecoder")
 
 
-def called(engine: Engine, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
+def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
     """Look at the call of an attention, or of a layer that holds one, in traced code."""
     short = layer.name.rpartition(".")[2]
     entry = engine.table.curated["attention"].get(short)
@@ -44,7 +44,7 @@ def _given(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, na
     return args[position] if position < len(args) else kwargs.get(name)
 
 
-def _batch_first(engine: Engine, layer: Layer) -> bool:
+def _batch_first(engine: Lowering, layer: Layer) -> bool:
     short = layer.name.rpartition(".")[2]
     if short in _STACKS:
         inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
@@ -54,7 +54,7 @@ def _batch_first(engine: Engine, layer: Layer) -> bool:
     return any(map(is_true, places))
 
 
-def _projects_at_once(engine: Engine, layer: Layer, node: ast.AST) -> bool:
+def _projects_at_once(engine: Lowering, layer: Layer, node: ast.AST) -> bool:
     """Whether key and value are one tensor of the width of the query."""
     own = [layer.arg(4, "add_bias_kv"), layer.arg(6, "kdim"), layer.arg(7, "vdim")]
     if any(v is not None and not is_none(v) and not (isinstance(v, Const) and v.literal is False) for v in own):

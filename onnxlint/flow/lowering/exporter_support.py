@@ -11,7 +11,7 @@ from onnxlint.flow.lowering.sizes_as_numbers import along
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none, is_true, size_of
 from onnxlint.flow.values.equivalent_code import counts
@@ -21,7 +21,7 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _STATIC = frozenset("shape size dtype device dim ndim numel is_cuda data_ptr type new".split())
 
 
-def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
+def operator(engine: Lowering, call: Call, entry: Op | None) -> bool:
     """Look at an operator in traced code; True where a rule of its own says what there is to say."""
     op, curated, t = call.op, engine.table.curated, call.tensor
     if op in curated["sparse"] and (t.source == "input" or op.startswith("sparse_")):
@@ -51,7 +51,7 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     return False
 
 
-def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
+def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
     outcomes, detail = _wrong(engine, call, entry)
     if outcomes:
@@ -65,7 +65,7 @@ def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
     return False
 
 
-def _distances(engine: Engine, call: Call) -> None:
+def _distances(engine: Lowering, call: Call) -> None:
     """Measured: dynamo lowers a product of matrices alone, which torch takes for Euclid's distance of over 25 rows."""
     a, b, p, mode = call.arg(0, "x1"), call.arg(1, "x2"), call.arg(2, "p"), call.arg(3, "compute_mode")
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
@@ -101,7 +101,7 @@ def _rows(t: Tensor) -> tuple[int | None, bool]:
     return number, True
 
 
-def _complex(engine: Engine, call: Call, entry: Op) -> None:
+def _complex(engine: Lowering, call: Call, entry: Op) -> None:
     """What makes or takes complex numbers. Numbers that no input is part of are folded into a constant."""
     tensors = call.tensors()
     if tensors and all(t.source == "made" and not t.axes for t in tensors):
@@ -113,7 +113,7 @@ def _complex(engine: Engine, call: Call, entry: Op) -> None:
     emit(engine, call.node, obs.ComplexCall, call.name, outcomes, trace=call.tensor.trace)
 
 
-def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
+def indexed(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
     """`t[...]` of complex numbers: dynamo lowers plain slices of them alone."""
     if t.kind == "complex" and not t.guessed and engine.context.tracing:
         for v in index:
@@ -122,7 +122,7 @@ def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) ->
                 return
 
 
-def _attention(engine: Engine, call: Call) -> None:
+def _attention(engine: Lowering, call: Call) -> None:
     """A mask from the inputs: a row of it may be masked as a whole."""
     mask = call.arg(3, "attn_mask")
     if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
@@ -135,7 +135,7 @@ def _attention(engine: Engine, call: Call) -> None:
     emit(engine, call.node, obs.AttentionMask, call.name, "attention mask", call.op, trace=mask.trace, sure=sure)
 
 
-def _windows(engine: Engine, call: Call) -> None:
+def _windows(engine: Lowering, call: Call) -> None:
     """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added."""
     axis, t = call.int_arg(1, "dimension"), call.tensor
     if axis is None or axis >= 0 or along(engine, t, axis) is not None:
@@ -180,7 +180,7 @@ def _unites(node: ast.expr) -> bool:
     return method in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
 
 
-def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome], str]:
+def _wrong(engine: Lowering, call: Call, entry: Op) -> tuple[Mapping[str, Outcome], str]:
     """What exporters make of this call that lower it to something else, and the argument that makes them."""
     if call.op in ("index_put", "index_put_"):
         wrong = engine.table.outcomes("index_put: accumulate", "index_put")
@@ -195,7 +195,7 @@ def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome]
     return outcomes, detail
 
 
-def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
+def layer(engine: Lowering, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
     short = called.name.rpartition(".")[2]
     op = _WORDS.sub("_", short).lower()
@@ -208,7 +208,9 @@ def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -
             emit(engine, node, obs.Call, called.name, entry.outcomes, detail=f"{name}={v.literal!r}")
 
 
-def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]) -> None:
+def arithmetic(
+    engine: Lowering, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]
+) -> None:
     """Look at a binary operator on tensors, in traced code."""
     if operator in ("//", ">>") and not counts(operands[0]):
         floor_division(engine, a, b, node, operator)
@@ -223,7 +225,7 @@ def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST,
         emit(engine, node, obs.ComplexCall, operator, "complex: real", trace=a.trace, detail="pow")
 
 
-def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+def floor_division(engine: Lowering, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
     """`a // b` and its like on tensors: TorchScript rounds to zero, which shows where the quotient is negative.
 
     Most of what is divided so are lengths, positions and counts. What speaks for a sign is a difference of each with
@@ -235,7 +237,7 @@ def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.A
         emit(engine, node, obs.FloorDivide, how, "floor-division", trace=trace, sure=sure)
 
 
-def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+def by_a_size(engine: Lowering, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
     """`positions % n`, `x ** n` and `positions * (n / 2)` with a dynamic size.
 
     Measured: dynamo wants a number in the first two, but for `%` of floats. A fraction it can make no tensor of, which
@@ -257,7 +259,7 @@ def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, h
         emit(engine, node, obs.Call, how, "size-operand", op, **fields)
 
 
-def _interleaved(engine: Engine, call: Call) -> None:
+def _interleaved(engine: Lowering, call: Call) -> None:
     """Measured: TorchScript counts the negative dim of `repeat_interleave` from the front, in the constant itself.
 
     It is the dim of every later operator that says the same number: another axis where the tensor has another rank.
@@ -276,7 +278,7 @@ def _interleaved(engine: Engine, call: Call) -> None:
         engine.note_interleaved(axis, rank, call.node, call.name)
 
 
-def unbatched(engine: Engine, t: Tensor, op: str, name: str, node: ast.AST) -> None:
+def unbatched(engine: Lowering, t: Tensor, op: str, name: str, node: ast.AST) -> None:
     """Pooling of a tensor without a batch: TorchScript's form counts the axes from the front."""
     if t.dims is not None and len(t.dims) == int(op[-2]) + 1 and t.source == "input" and not t.guessed:
         emit(engine, node, obs.Call, name, "no batch", op, trace=t.trace, detail="of a tensor without a batch")
@@ -288,7 +290,7 @@ def _signed(v: Value | None) -> bool:
     return isinstance(v, Const) and isinstance(v.literal, (int, float)) and v.literal < 0
 
 
-def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> None:
+def matrix_transpose(engine: Lowering, t: Tensor, name: str, node: ast.AST) -> None:
     """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
     if t.source != "made" and not t.guessed and engine.context.tracing:
         op = engine.table.method(name)
@@ -296,13 +298,13 @@ def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> Non
         emit(engine, node, obs.Call, f"torch.Tensor.{name}", outcomes, trace=t.trace)
 
 
-def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
-    """`t.data`, unless no more than its shape or its dtype is asked for."""
-    if t.source in ("made", "sizes") or not engine.context.tracing:
-        return
+def data_attribute(engine: Lowering, t: Tensor, node: ast.AST) -> bool:
+    """`t.data`: True where more than its shape or its dtype is asked for."""
     statement = engine.frames[-1].statement_node
-    if statement is None or id(node) not in _asked_for_shape(statement):
+    more = statement is None or id(node) not in _asked_for_shape(statement)
+    if more and t.source not in ("made", "sizes") and engine.context.tracing:
         emit(engine, node, obs.DataRead, "torch.Tensor.data", "data", trace=t.trace, weight=t.source == "weight")
+    return more
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.state.observations import Call
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.values.domain import Tensor, Tuple, Value, is_ellipsis
 from onnxlint.flow.values.node_places import Body
 
@@ -16,7 +16,7 @@ _FROM_ZERO = frozenset(("argmax", "argmin", "arange", "searchsorted", "bucketize
 _CASTS = ("long", "int", "to")
 
 
-def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+def read(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[rows, last - 1]`. Measured: TorchScript makes one position of several, and one below zero lands elsewhere."""
     if not engine.context.tracing or t.source != "input" or sum(map(_gathers, index)) < 2:
         return
@@ -28,7 +28,7 @@ def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript)
         emit(engine, node, Call, "index", "index: below zero", trace=t.trace, detail="a position below zero")
 
 
-def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+def write(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
     masks = ((i, v) for i, v in enumerate(index) if isinstance(v, Tensor) and v.kind == "bool" and v.dims != ())
     at, mask = next(masks, (0, None))

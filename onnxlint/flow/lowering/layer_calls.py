@@ -7,7 +7,7 @@ from onnxlint.flow.lowering import attention_lengths, exporter_support, sizes_as
 from onnxlint.flow.operators import spatial, unflattened_sizes
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
@@ -55,7 +55,7 @@ def attribute(layer: dom.Layer, name: str) -> dom.Value:
     return layer.arg(_SIZES.get(name, 99), name) or dom.CONFIG
 
 
-def call(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`layer(*args)`, with the hooks around it."""
     if engine.context.tracing:
         exporter_support.layer(engine, layer, args, node)
@@ -75,7 +75,7 @@ def call(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, n
     return result
 
 
-def _call(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     short = layer.name.rpartition(".")[2]
     x: dom.Value = args[0] if args else next(iter(kwargs.values()), dom.UNKNOWN)
     if short == "Sequential":
@@ -107,7 +107,7 @@ def _call(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, 
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=made_at)
 
 
-def _sequential(engine: Engine, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _sequential(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     result: dom.Value = args[0] if args else dom.UNKNOWN
     items = layer.items
     if isinstance(items, (dom.Tuple, dom.Dict)):
@@ -145,7 +145,7 @@ def _multihead(layer: dom.Layer, x: dom.Tensor, args: dom.Args, kwargs: dom.Kwar
     return dom.Tuple((replace(x, view=None), dom.Tensor(dims, None, x.source, "float", None, None, x.trace)))
 
 
-def _recurrent(engine: Engine, layer: dom.Layer, args: dom.Args, node: ast.AST) -> dom.Value:
+def _recurrent(engine: Lowering, layer: dom.Layer, args: dom.Args, node: ast.AST) -> dom.Value:
     x = args[0]
     assert isinstance(x, dom.Tensor)
     double = layer.arg(6, "bidirectional")
@@ -168,14 +168,14 @@ def _recurrent(engine: Engine, layer: dom.Layer, args: dom.Args, node: ast.AST) 
     return dom.Tuple((output, dom.Tuple((state, state)) if short == "LSTM" else state))
 
 
-def _check_states(engine: Engine, args: dom.Args, axis: int, rank: int, batch: dom.Extent) -> None:
+def _check_states(engine: Lowering, args: dom.Args, axis: int, rank: int, batch: dom.Extent) -> None:
     """The states that a recurrent layer is given: none may have the batch of the example."""
     for state in args[1].items if len(args) > 1 and isinstance(args[1], dom.Tuple) else args[1:]:
         if isinstance(state, dom.Tensor) and state.dims is not None and len(state.dims) == rank:
             engine.check_fixed_batch(state, axis, batch)
 
 
-def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
+def _shape(engine: Lowering, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
     if short in _DIMS:
@@ -213,7 +213,7 @@ _DIMS = {
 
 
 def _by_operator(
-    engine: Engine, layer: dom.Layer, op: str, names: str, x: dom.Tensor, node: ast.AST, **more: dom.Value
+    engine: Lowering, layer: dom.Layer, op: str, names: str, x: dom.Tensor, node: ast.AST, **more: dom.Value
 ) -> dom.Tensor:
     """The input with the dims that an operator gives for the arguments of a layer."""
     given = {name: v for i, name in enumerate(names.split()) if (v := layer.arg(i, name)) is not None}
@@ -228,7 +228,7 @@ def _padding(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
     return unflattened_sizes.padded(replace(x, dims=spatial.pad(x.dims, amounts)), mode)
 
 
-def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
+def _convolution(engine: Lowering, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
     mode = layer.arg(8, "padding_mode")
     if isinstance(mode, dom.Const) and mode.literal != "zeros":
@@ -246,7 +246,7 @@ def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, no
     return replace(_by_operator(engine, layer, op, names, x, node, weight=weight), kind="float")
 
 
-def _pooling(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
+def _pooling(engine: Lowering, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     if x.dims is None or not short[-2].isdecimal():
         return x
     if short.startswith("Adaptive"):

@@ -8,7 +8,7 @@ from typing import Any
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import argument
 from onnxlint.flow.values.shapes import CLIP, extent_of
@@ -19,7 +19,7 @@ _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # th
 _TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")
 
 
-def operator(engine: Engine, call: Call) -> bool:
+def operator(engine: Lowering, call: Call) -> bool:
     """Look at an operator in traced code; True where the rule for it says all there is to say."""
     op = call.op
     frame = engine.frames[-1]
@@ -51,7 +51,7 @@ def operator(engine: Engine, call: Call) -> bool:
     return _factory(engine, call)
 
 
-def layer(engine: Engine, called: dom.Layer, args: Sequence[dom.Value], node: ast.AST) -> None:
+def layer(engine: Lowering, called: dom.Layer, args: Sequence[dom.Value], node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
     short = called.name.rpartition(".")[2]
     x = args[0] if args else None
@@ -63,7 +63,7 @@ def layer(engine: Engine, called: dom.Layer, args: Sequence[dom.Value], node: as
         size_use(engine, node, obs.WindowSize, "window", "fold", _symbol(called.arg(0, "output_size")))
 
 
-def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, node: ast.AST) -> None:
+def adaptive(engine: Lowering, t: dom.Tensor, op: str, size: dom.Value | None, node: ast.AST) -> None:
     """Pooling to a grid of fixed size."""
     rank = int(op[-2]) if op[-2:-1].isdecimal() else 0
     if not rank or size is None or dom.is_none(size):
@@ -85,7 +85,7 @@ def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, nod
             return
 
 
-def negated_division(engine: Engine, node: ast.BinOp, left: dom.Value) -> None:
+def negated_division(engine: Lowering, node: ast.BinOp, left: dom.Value) -> None:
     """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
     negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
     if negated and isinstance(left, dom.Dim) and left.site is None:
@@ -93,27 +93,27 @@ def negated_division(engine: Engine, node: ast.BinOp, left: dom.Value) -> None:
 
 
 def counted(
-    engine: Engine, kind: type[obs.SizeUse], form: str, name: str, args: Sequence[dom.Value], node: ast.AST
+    engine: Lowering, kind: type[obs.SizeUse], form: str, name: str, args: Sequence[dom.Value], node: ast.AST
 ) -> None:
     """A function takes a size for a number: `divmod(n, k)`, `torch._check(n <= 8)`."""
     dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
     size_use(engine, node, kind, form, name, dim)
 
 
-def repeated(engine: Engine, dim: dom.Dim, node: ast.AST, first: bool) -> None:
+def repeated(engine: Lowering, dim: dom.Dim, node: ast.AST, first: bool) -> None:
     """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
     side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
     if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
         size_use(engine, node, obs.SizeRepetition, "repetition" if dim.plain else "repetition: computed", "*", dim)
 
 
-def pinned(engine: Engine, node: ast.expr, dim: dom.Dim, keyword: str, mask: tuple[str, ...]) -> None:
+def pinned(engine: Lowering, node: ast.expr, dim: dom.Dim, keyword: str, mask: tuple[str, ...]) -> None:
     """`assert n == 8` on an axis that was declared dynamic."""
     if "dynamo" in mask:
         size_use(engine, node, obs.SizeCheck, "pinned", "assert" if keyword == "assert" else "check", dim, pins=True)
 
 
-def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, how: str = "[]") -> None:
+def looked_up(engine: Lowering, owner: dom.Value, key: dom.Value, node: ast.AST, how: str = "[]") -> None:
     """A Python container is asked for the item of `key`."""
     if not engine.context.tracing or not isinstance(owner, (dom.Dict, dom.Tuple, dom.Seq, dom.Layer)):
         return
@@ -129,7 +129,7 @@ def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, h
         _by_data(engine, key, node)
 
 
-def _by_size(engine: Engine, owner: dom.Value, key: dom.Dim, node: ast.AST, how: str, hashed: bool) -> None:
+def _by_size(engine: Lowering, owner: dom.Value, key: dom.Dim, node: ast.AST, how: str, hashed: bool) -> None:
     word = key.site.how if key.site is not None and not isinstance(owner, dom.Layer) else ""
     if word.startswith("f-string"):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
@@ -142,7 +142,7 @@ def _by_size(engine: Engine, owner: dom.Value, key: dom.Dim, node: ast.AST, how:
     size_use(engine, node, obs.SizeKey, form, how, key)
 
 
-def _by_data(engine: Engine, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
+def _by_data(engine: Lowering, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
     if isinstance(key, dom.Data) and (key.fixed or not key.site.how):
         return
     if isinstance(key, dom.Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
@@ -150,7 +150,7 @@ def _by_data(engine: Engine, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
     emit(engine, node, obs.ItemChoice, "[]", "item", trace=key.trace)
 
 
-def _split(engine: Engine, call: Call) -> None:
+def _split(engine: Lowering, call: Call) -> None:
     how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
     if call.op == "unbind":
         frame = engine.frames[-1]
@@ -172,7 +172,7 @@ def _split(engine: Engine, call: Call) -> None:
         size_use(engine, call.node, obs.SizeSplit, "split: two pieces" if halves else "split", call.op, dim)
 
 
-def _interleave(engine: Engine, call: Call) -> None:
+def _interleave(engine: Lowering, call: Call) -> None:
     """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
@@ -180,7 +180,7 @@ def _interleave(engine: Engine, call: Call) -> None:
         size_use(engine, call.node, obs.SizeRepetition, "repetition", call.op, dim)
 
 
-def _squeeze(engine: Engine, call: Call) -> None:
+def _squeeze(engine: Lowering, call: Call) -> None:
     axes = call.arg(1, "dim")
     for axis in axes.items if isinstance(axes, dom.Tuple) else (axes,):
         number = dom.as_int(axis)
@@ -190,12 +190,12 @@ def _squeeze(engine: Engine, call: Call) -> None:
             return
 
 
-def _window(engine: Engine, call: Call, dim: dom.Dim | None) -> None:
+def _window(engine: Lowering, call: Call, dim: dom.Dim | None) -> None:
     if call.tensor.source == "input":
         size_use(engine, call.node, obs.WindowSize, "window", call.op, dim)
 
 
-def _strides(engine: Engine, call: Call) -> None:
+def _strides(engine: Lowering, call: Call) -> None:
     strides, t = call.arg(2, "stride"), call.tensor
     if isinstance(strides, dom.Tuple) and all(dom.as_int(s) is not None for s in strides.items):
         return
@@ -204,7 +204,7 @@ def _strides(engine: Engine, call: Call) -> None:
     size_use(engine, call.node, obs.SizeStride, "strides", call.op, dim)
 
 
-def _attributes(engine: Engine, call: Call) -> None:
+def _attributes(engine: Lowering, call: Call) -> None:
     for form in ("attribute", "attribute: shape", "attribute: groups"):
         entry = engine.table.curated[form].get(call.op)
         for position, name in entry.arguments if entry is not None else ():
@@ -225,7 +225,7 @@ def _attributes(engine: Engine, call: Call) -> None:
         size_use(engine, call.node, obs.SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
 
 
-def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> bool:
+def _reads_shape(engine: Lowering, node: ast.AST, position: int, name: str) -> bool:
     """True where the argument is written with `x.shape` or `x.size()`: a value of the trace, on a fixed axis too."""
     if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
         return False
@@ -234,12 +234,12 @@ def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> boo
     return any(n.attr in ("shape", "size") and not _is_weight(engine, n.value) for n in nodes)
 
 
-def _is_weight(engine: Engine, node: ast.expr) -> bool:
+def _is_weight(engine: Lowering, node: ast.expr) -> bool:
     v = engine.frames[-1].eval(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
     return isinstance(v, dom.Tensor) and v.source == "weight"
 
 
-def _factory(engine: Engine, call: Call) -> bool:
+def _factory(engine: Lowering, call: Call) -> bool:
     entry = engine.table.curated["factory"].get(call.op)
     for position, name in entry.arguments if entry is not None and not call.method else ():
         dim = _symbol(call.arg(position, name))
@@ -249,13 +249,13 @@ def _factory(engine: Engine, call: Call) -> bool:
     return False
 
 
-def _flags(engine: Engine, call: Call) -> None:
+def _flags(engine: Lowering, call: Call) -> None:
     for name, v in call.kwargs.items():
         if isinstance(v, dom.Dim) and v.site is None and name in engine.table.curated["flag"]:
             size_use(engine, call.node, obs.SizeFlag, "flag", call.op, v, name=name, parameter=name)
 
 
-def along(engine: Engine, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
+def along(engine: Lowering, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
     """The dynamic size of one axis, where it is known that the tensor has it."""
     if axis is None or t.source != "input":
         return None
@@ -273,7 +273,7 @@ def _symbol(v: dom.Value | None) -> dom.Dim | None:
     return next((dim for item in items if (dim := _symbol(item)) is not None), None)
 
 
-def type_asked(engine: Engine, size: dom.Dim, kinds: dom.Value, node: ast.AST) -> None:
+def type_asked(engine: Lowering, size: dom.Dim, kinds: dom.Value, node: ast.AST) -> None:
     """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
     asked = kinds.items if isinstance(kinds, dom.Tuple) else (kinds,)
     if asked == (_TENSOR,) and _takes_axes(node, engine.frames[-1].statement_node):
@@ -302,7 +302,7 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
 
 
 def size_use(
-    engine: Engine, node: ast.AST, kind: type[obs.SizeUse], form: str, op: str, dim: dom.Dim | None, /, **fields: Any
+    engine: Lowering, node: ast.AST, kind: type[obs.SizeUse], form: str, op: str, dim: dom.Dim | None, /, **fields: Any
 ) -> None:
     """Record a use of the size `dim`, if there is one, with what the overlay has under `form`."""
     if dim is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state import observations as obs
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
@@ -24,6 +24,7 @@ _KINDS: dict[str, type[obs.Call]] = {
 }
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 _OF_NO_DATA = ("shape", "size", "dim", "ndim", "device", "dtype", "new_zeros", "new_ones", "new_empty", "new_full")
+_DISTRIBUTIONS_OF_OTHERS = ("Independent", "TransformedDistribution")  # what they hold was asked
 HOOKED = "<hooked>"
 _PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
 
@@ -36,7 +37,7 @@ CONTROL_FLOW = {
 }
 
 
-def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:
+def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
     plain = CONTROL_FLOW.get(name) or name.replace("functorch.", "torch.func.")
@@ -54,6 +55,18 @@ def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node:
         emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]))
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, obs.SparseCall, name, "sparse: namespace", namespace)
+    elif namespace == "torch.distributions" and any(isinstance(v, dom.Tensor) for v in values):
+        _distribution(engine, name, kwargs, node)
+
+
+def _distribution(engine: Lowering, name: str, kwargs: dom.Kwargs, node: ast.AST) -> None:
+    """A distribution asks whether its parameters are valid, unless it is told not to, here or for all."""
+    short, asked = name.rpartition(".")[2], kwargs.get("validate_args")
+    unit = engine.frames[-1].unit
+    spared = unit is not None and "set_default_validate_args(False" in unit.module.source.text
+    made = short[:1].isupper() and short not in _DISTRIBUTIONS_OF_OTHERS and not short.endswith("Transform")
+    if made and not spared and (asked is None or dom.is_none(asked) or dom.is_true(asked)):
+        emit(engine, node, obs.Call, name, "validated", "torch.distributions", detail="validate_args=True")
 
 
 @lru_cache(maxsize=8)
@@ -61,12 +74,12 @@ def _forms(table: OpTable) -> dict[str, str]:
     return {name: form for form in _KINDS for name in table.curated.get(form, ())}
 
 
-def gradient(engine: Engine, t: dom.Tensor, node: ast.AST) -> None:
+def gradient(engine: Lowering, t: dom.Tensor, node: ast.AST) -> None:
     """`t.backward()` in traced code."""
     emit(engine, node, obs.GradientCall, "torch.Tensor.backward", "gradient", trace=t.trace)
 
 
-def function(engine: Engine, fn: dom.Function, args: dom.Args, node: ast.AST | None) -> dom.Value | None:
+def function(engine: Lowering, fn: dom.Function, args: dom.Args, node: ast.AST | None) -> dom.Value | None:
     """Look at the call of a function of the project, in traced code; its result if no exporter can look into it."""
     unit = fn.unit
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
@@ -83,7 +96,7 @@ def function(engine: Engine, fn: dom.Function, args: dom.Args, node: ast.AST | N
     return None
 
 
-def stand_in(engine: Engine, draw: ast.AST | None = None) -> bool:
+def stand_in(engine: Lowering, draw: ast.AST | None = None) -> bool:
     """True where the forward of an autograd.Function that has a `symbolic` takes no more of its inputs than sizes."""
     frame = engine.frames[-1]
     if not engine.context.tracing or frame.unit is None or not frame.unit.has_symbolic or frame.unit.cls is None:
@@ -100,7 +113,7 @@ def stand_in(engine: Engine, draw: ast.AST | None = None) -> bool:
     return True
 
 
-def compiled_part(engine: Engine, name: str, args: dom.Args, node: ast.AST) -> None:
+def compiled_part(engine: Lowering, name: str, args: dom.Args, node: ast.AST) -> None:
     """`self.part = torch.compile(part)` while a module is built, with no setting that decides on it."""
     part = args[0] if args else None
     frame = engine.frames[-1] if engine.frames else None
@@ -127,7 +140,7 @@ def hooked(name: str, args: dom.Args) -> dom.Value | None:
     return args[0]
 
 
-def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
+def bypassed(engine: Lowering, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
         emit(engine, node, obs.DirectForward, called.name, "direct forward")
@@ -147,7 +160,7 @@ def _is_kernel(table: OpTable, name: str) -> bool:
     return compiled or root in table.curated["custom: package"]
 
 
-def _autocast(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:
+def _autocast(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:
     """An autocast that is on: what it does depends on the device that the export runs on."""
     general = name in ("torch.autocast", "torch.amp.autocast")
     device = args[0] if args and general else kwargs.get("device_type")
@@ -161,7 +174,7 @@ def _autocast(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
     emit(engine, node, obs.AutocastCall, name, "autocast", sure=on_cpu and enabled is None)
 
 
-def guarded(engine: Engine) -> bool:
+def guarded(engine: Lowering) -> bool:
     """True where an `if` or a `try` stands around what runs: there may be a way without it."""
     frames = (f for f in engine.frames if not f.body.of_file and f.statement_node is not None)
     return any(f.statement_node in _guarded(f.body.function) for f in frames)
@@ -200,7 +213,7 @@ def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
 
 
 def emit(
-    engine: Engine,
+    engine: Lowering,
     node: ast.AST | Place,
     kind: type[obs.Operation],
     op: str,

@@ -1,4 +1,4 @@
-"""Sizes after `unflatten`: TorchScript's exporter takes them for numbers until an operator gives symbols again.
+"""Sizes after `unflatten` and `.data`: TorchScript's exporter takes them for numbers until an operator gives symbols.
 
 Measured: what keeps a shape, moves it, cuts it, reduces over it, or multiplies it with weights passes the numbers on; a
 padding, and arithmetic with a tensor whose sizes are symbols, give symbols again.
@@ -20,7 +20,7 @@ FUNCTIONS = frozenset(("add", "sub", "rsub", "mul", "div", "pow", "remainder", "
 
 
 def lost(engine: InContext, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
-    """What `unflatten` gives of `before`: in TorchScript's trace its sizes are numbers from here on."""
+    """What `unflatten` or `.data` gives of `before`: in TorchScript's trace its sizes are numbers from here on."""
     if before.source != "input":
         return t
     if t.dims is None and t.lead is None:

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from onnxlint.flow.lowering import exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import implicit_calls
+from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -25,6 +26,8 @@ _NODES = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, a
 _OF_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _SIGNS = "+ - * / // % ** @ & | ^ << >>"
 OPERATORS: dict[type, str] = dict(zip((*_NODES, *_OF_BITS), _SIGNS.split(), strict=True))
+_WORDS = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
+_METHODS = dict(zip(_SIGNS.split(), _WORDS.split(), strict=True))  # what each calls, without its underscores
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
@@ -134,6 +137,8 @@ class Arithmetic(Running):
         return size
 
     def _tensor_arithmetic(self, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value:
+        if self.engine.watched and operator in _METHODS:
+            self._watched(operator, node)
         for other in (a, b):
             if not isinstance(other, dom.Tensor):
                 self.engine.use(other, f"`{operator}`")
@@ -152,6 +157,15 @@ class Arithmetic(Running):
         # `h += x` writes through the view that `h` is: its sizes stay numbers.
         plain = operator in unflattened_sizes.OPERATORS and not isinstance(node, ast.AugAssign)
         return unflattened_sizes.combined(made, tensors) if plain and len(tensors) == 2 else made
+
+    def _watched(self, operator: str, node: ast.AST) -> None:
+        """Record `x @ y` where a rule watches `torch.matmul`, and `x += y` where one watches `torch.add_`."""
+        method = _METHODS[operator]
+        inplace = self.engine.table.method(f"__i{method}__") if isinstance(node, ast.AugAssign) else None
+        entry = inplace or self.engine.table.method(f"__{method}__")
+        name = f"torch.{entry.name}" if entry is not None else ""
+        if name in self.engine.watched:
+            self.engine.emit(observations.Call, node, op=name)
 
     def e_unary(self, node: ast.UnaryOp) -> dom.Value:
         """`-x`, `not x`, `~x`."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from onnxlint.flow.python.entry_parameters import by_annotation
+from onnxlint.flow.python.entry_parameters import by_annotation, entry_value, lists_of_tensors
 from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join_all
@@ -43,7 +43,7 @@ def bind(engine: Defining, unit: FunctionUnit, args: Sequence[dom.Value], kwargs
         if passed is not None:
             values[parameter.arg] = _argument(engine, unit, parameter, passed)
         elif isinstance(filler, dom.Tensor) and filler.guessed:
-            values[parameter.arg] = engine.entry_value(unit, parameter, default)
+            values[parameter.arg] = entry_value(engine, unit, parameter, default)
         elif type(filler) is dom.Config:
             values[parameter.arg] = engine.constructor_value(unit, parameter, default)
         elif filler is not None:
@@ -81,6 +81,8 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
         trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{parameter.arg}` is given")
         annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
         return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
+    if v.source == "input" and v.dims is None and parameter.arg in lists_of_tensors(unit):
+        return dom.Seq(replace(v, lead=None, given=""))
     # In another function it is no longer what the model was given.
     return replace(v, given="") if v.given and v.trace is not None and _is_called(engine) else v
 

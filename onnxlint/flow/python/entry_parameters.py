@@ -6,6 +6,7 @@ import textwrap
 from functools import lru_cache
 
 from onnxlint.flow.state.protocols import InContext
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
@@ -15,36 +16,23 @@ MANY, LONG = 100, 10_000  # parameters of a function, characters of a line, past
 _WORD = re.compile(r"\w+")
 _DICTS = ("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict")
 _TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
-_JAXTYPING = (
-    *("Float", "Int", "Bool", "Shaped", "Num", "Real", "Complex", "Inexact"),
-    *("Integer", "UInt", "Float32", "Int64", "Float16"),
-)
+_JAXTYPING = NAMES["jaxtyping"]
 _PLAIN = ("int", "float", "bool", "str", "bytes", "Callable", "device", "dtype", "None", "Literal", "type")
-_TENSOR_WORDS = """
-    mask attn_mask attention_mask key_padding_mask src_mask tgt_mask context cond skip residual hidden hidden_states
-    memory state states h0 c0 hx past past_key_values pos position_ids positions pos_embed bias labels target targets
-    lengths inputs_embeds input_ids token_type_ids embeds weights weight y z emb timestep timesteps
-"""
-TENSOR_NAMES = frozenset(_TENSOR_WORDS.split())
+TENSOR_NAMES = frozenset(NAMES["tensor-parameters"])
 _LABELS = re.compile(
     r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
 )
 # Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
 EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
-_TENSOR_METHODS = (
-    *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),
-    *("unsqueeze", "squeeze", "sum", "mean", "max", "min", "amax", "any", "all", "clone", "detach", "contiguous"),
-    *("expand", "repeat", "chunk", "unbind", "numel", "masked_fill", "type_as", "softmax", "new_zeros", "new_ones"),
-    *("float", "half", "long", "bool", "int", "to", "T", "is_cuda", "requires_grad", "new_full", "matmul", "norm"),
-)
+_TENSOR_METHODS = NAMES["tensor-methods"]
 _TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|meshgrid"
-_PLAIN_WORDS = """
-    h w H W height width size shape hw HW patch_size grid_size num_frames num_heads n_heads heads dim n_iter iters
-    steps training config cfg args opts mode name key return_dict output_attentions output_hidden_states use_cache
-    device dtype prefix layer_idx idx_layer scale scale_factor p drop_prob eps axis flag verbose info meta metas
-    img_metas spatial_shapes
-"""
-_PLAIN_NAMES = frozenset(_PLAIN_WORDS.split())
+_PLAIN_NAMES = frozenset(NAMES["plain-parameters"])
+_LISTS = r"\(?(?:list|tuple)\b(?:, ?(?:list|tuple))*\)?\)"
+_DOCUMENTED = r"^\s+(\w+) ?[(:] ?[lL]ist(?:\[| of )(?:torch\.)?[tT]ensors?\b"
+_REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((\w+), {_LISTS}"
+# `(images, "images")` in `for given, name in [(images, "images"), (metas, "metas")]:` over a check of `given`.
+_REFUSED_IN_TURN = rf"\((\w+), \W\w+\W\)(?=[^]\n]*\]:\s+if not isinstance\(\w+, {_LISTS}:\s+raise\b)"
+_WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MULTILINE)
 
 
 def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
@@ -64,6 +52,8 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
         return dom.Tensor(trace=trace) if name in TENSOR_NAMES else dom.UNKNOWN
     if default is not None:
         return dom.CONFIG
+    if name in lists_of_tensors(unit):
+        return dom.Seq(dom.Tensor(trace=trace))
     if read_as_tensor(unit, name):
         return dom.Tensor(trace=trace)
     if plain_name(name) or _is_flag(unit, name):
@@ -176,6 +166,16 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
         return False
     return not used_as_tensor(unit, name)
+
+
+@lru_cache(maxsize=4096)
+def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
+    """The parameters that a function wants lists for, by its documentation or by what it raises for anything else."""
+    text = unit.text
+    if "list" not in text and "List" not in text:
+        return frozenset()
+    names = {name for match in _WANTS_LISTS.findall(text) for name in match}
+    return frozenset(p.arg for p, _ in unit.positional if p.arg in names and not used_as_tensor(unit, p.arg))
 
 
 def used_as_tensor(unit: FunctionUnit, name: str) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from itertools import takewhile
 from operator import itemgetter
 
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values.node_places import nodes_of
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
@@ -163,13 +164,7 @@ def _paired(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]
     return list(zip(target.elts, value.elts, strict=True)) if same else []
 
 
-_VIEWS = frozenset(
-    [
-        *("view", "view_as", "reshape", "reshape_as", "transpose", "permute", "t", "swapaxes", "movedim", "squeeze"),
-        *("unsqueeze", "expand", "expand_as", "narrow", "select", "chunk", "split", "tensor_split", "unbind", "unfold"),
-        *("flatten", "unflatten", "ravel", "diagonal", "detach", "contiguous", "to", "type_as", "float", "as_strided"),
-    ]
-)
+_VIEWS = frozenset(NAMES["views"])
 
 
 def root(node: ast.expr) -> str | None:

@@ -414,6 +414,13 @@ class Example(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
+class ModeReader(msgspec.Struct, frozen=True):
+    """What differs in training mode: a class of the project that reads `self.training`, or a `layer` of torch.nn."""
+
+    name: str
+    layer: bool = False
+
+
 class AskedDim(msgspec.Struct, frozen=True):
     """What `dynamic_shapes` says of one axis of an input, which is given by name or by position.
 
@@ -437,7 +444,7 @@ class ExportCall(Observation, frozen=True):
     caller: str = ""  # where the function around it is called with these arguments
     dynamo: bool | None = True
     mode: str | None = None  # "train", "eval" or None
-    mode_matters: tuple[str, ...] = ()  # to what of the model, in words, where it is in training mode
+    mode_matters: tuple[ModeReader, ...] = ()  # to what of the model, where it is in training mode
     model: str = ""
     has_dynamic_axes: bool = False
     has_dynamic_shapes: bool = False

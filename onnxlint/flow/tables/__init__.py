@@ -1,1 +1,8 @@
-"""What the operators of torch do, for each version of torch."""
+"""Tables that the dataflow reads: of torch's operators, and the lists of names that mean something to it."""
+
+import tomllib
+
+from onnxlint.base.files import own_text
+
+_LISTS = tomllib.loads(own_text(__file__, "names.toml"))
+NAMES = {list_name: tuple(names.split()) for list_name, names in _LISTS.items()}

@@ -94,7 +94,8 @@ class OpTable:
             outcomes = {exporter: Outcome(outcome) for exporter, outcome in row["outcomes"].items()}
             entry = Curated(outcomes, places, row.get("limit", 0))
             here = self.curated.setdefault(row["form"], {})
-            if not row["measured"] or data["versions"]["torch"] in row["measured"]:
+            versions = (*row["measured"], *row.get("assumed", ()))
+            if not versions or data["versions"]["torch"] in versions:
                 here.update(dict.fromkeys(row["names"], entry))
         self.named = frozenset(name for entries in self.curated.values() for name in entries)
         self._rows: Mapping[str, Mapping[str, Any]] = data["ops"]

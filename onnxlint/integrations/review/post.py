@@ -153,14 +153,15 @@ class Reviewer:
     def _path(self, path: str) -> str | None:
         """What the repository calls a file; None for one outside of it."""
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root)).replace(os.sep, "/")
-        return None if inside.startswith("../") or os.path.isabs(inside) else inside
+        return None if f"{inside}/".startswith("../") or os.path.isabs(inside) else inside
 
     def _concerns(self, diff: PullDiff, finding: Finding) -> bool:
         """Whether the pull request adds the line, or one that the value came by."""
         span = finding.span
         places = [(span.path, span.line, max(span.line, span.end_line))]
         places += [(step.path, step.line, step.line) for step in finding.trace]
-        return any(diff.adds(self._path(path) or "", first, last) for path, first, last in places)
+        inside = ((self._path(path), first, last) for path, first, last in places)
+        return any(path is not None and diff.adds(path, first, last) for path, first, last in inside)
 
 
 def _payload_of(c: comments.Comment) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pygls.lsp.server import LanguageServer
 
 from onnxlint import __version__
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.files import read_bytes
+from onnxlint.base.files import read_text
 from onnxlint.config.config_files import MAX_BYTES
 from onnxlint.integrations.server import disk_watch, hover
 from onnxlint.integrations.server.code_actions import FIX_ALL, Offer, Silence
@@ -67,19 +67,12 @@ class Server(LanguageServer):
         """Mistakes in configuration files stand in them."""
         by_uri: dict[str, list[types.Diagnostic]] = {}
         for diagnosed in project.faults:
-            text = _text_of(os.path.join(project.root, diagnosed.path or ""))
+            text = read_text(os.path.join(project.root, diagnosed.path or ""), MAX_BYTES)
             by_uri.setdefault(project.uri(diagnosed.path or ""), []).append(fault(diagnosed, self.places(text)))
         before = self._told.setdefault(project.root, set())
         for uri in before | by_uri.keys():
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
         self._told[project.root] = set(by_uri)
-
-
-def _text_of(path: str) -> str:
-    try:
-        return read_bytes(path, MAX_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def build() -> Server:

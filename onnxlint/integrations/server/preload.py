@@ -4,29 +4,15 @@ import gc
 import os
 
 from onnxlint.base.cache import version
+from onnxlint.base.files import own_text
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.tables.torch_versions import choose, shipped
 from onnxlint.integrations.server import processes
 from onnxlint.integrations.server.editor_analysis import Job, answer_of
 from onnxlint.probes.guess.conventions import suggestion
 
-# Code on no disk whose analysis comes by all that is imported late, down to the writing of a fix.
-_SAMPLE = """
-from torch import nn
-
-
-class Gate(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
-
-    def forward(self, x, mask=None):
-        for layer in self.layers:
-            x = layer(x)
-        if x.sum() > 0:
-            x = x[:, :1].clamp(min=0)
-        return x.view(x.shape[0], -1)
-"""
+# Code whose analysis, under a name on no disk, comes by all that is imported late, down to the writing of a fix.
+_SAMPLE = own_text(__file__, "sample.txt")
 _FILE = os.path.join(os.sep, "onnxlint sample.py")
 
 for torch in shipped():

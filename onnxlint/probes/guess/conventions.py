@@ -1,7 +1,11 @@
 """What names mean by convention: parameters of `forward` and of constructors, axes, keys of a configuration."""
 
 import re
+import tomllib
+from collections.abc import Mapping
 from typing import Any
+
+from onnxlint.base.files import own_text
 
 BATCH = 2
 LENGTH = 8
@@ -50,56 +54,14 @@ LONGEST = (
 BANDS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "num_mels")
 
 
-def _by_name(*rows: tuple[Any, str]) -> dict[str, Any]:
-    return {name: value for value, names in rows for name in names.split()}
+def _by_name(table: Mapping[str, Any]) -> dict[str, Any]:
+    values = {names: tuple(value) if isinstance(value, list) else value for names, value in table.items()}
+    return {name: value for names, value in values.items() for name in names.split()}
 
 
-# Constructor arguments by name: small, and such that they fit each other.
-ARGUMENTS: dict[str, Any] = _by_name(
-    (32, "dim embed_dim d_model hidden_size hidden_dim model_dim n_embd emb_dim in_features out_features in_dim"),
-    (32, "out_dim input_dim output_dim latent_dim in_chs out_chs num_features planes inplanes channel"),
-    (32, "embedding_dim dims out_channels feature_dim features width query_dim cond_dim encoder_dim context_dim"),
-    (32, "key_dim value_dim decoder_dim dim_in dim_out emb_size"),
-    (64, "mlp_dim dim_feedforward intermediate_size hidden_features ffn_dim ff_dim"),
-    (4, "heads num_heads nhead n_heads n_head num_attention_heads"),
-    (2, "depth num_layers n_layers layers n_layer num_hidden_layers num_blocks"),
-    (1, "spatial_depth temporal_depth cls_depth enc_depth dec_depth depth_scale"),
-    (3, "channels in_channels in_chans num_channels input_channels"),
-    (10, "num_classes n_classes classes num_labels num_outputs"),
-    (32, "image_size img_size input_size image_height image_width"),
-    (8, "patch_size image_patch_size dim_head head_dim rd_channels"),
-    (100, "vocab_size num_tokens num_embeddings n_vocab vocab ntoken num_words"),
-    (16, "seq_len max_seq_len max_len context_length block_size num_patches n_patches"),
-    (4, "window_size num_memory_tokens num_groups groups stride num_queries"),
-    (2, "frame_patch_size temporal_patch_size ff_mult mlp_ratio expansion scale"),
-    (8, "frames num_frames size sequence_length n_steps steps"),
-    ((8, 8), "feat_size input_resolution grid_size"),
-    (3, "kernel_size kernel"),
-    (0.0, "dropout p drop drop_rate rate attn_drop prob"),
-    (1e-05, "eps epsilon layer_norm_eps"),
-    (2, "mlp_mult mult ndim n_dims factor reduction_factor downsample upsample"),
-    (1, "padding num_register_tokens n_register_tokens dilation"),
-    (0.5, "masking_ratio mask_ratio ratio alpha temperature momentum"),
-    (True, "use_flash bias causal training batch_first"),
-    (0, "layer_idx"),
-    (4, "num_experts"),
-    (16, "nb_features"),
-)
-
-# The keys of a configuration class that make a model small.
-TINY: dict[str, int] = _by_name(
-    (32, "hidden_size d_model n_embd embed_dim dim embedding_size projection_dim"),
-    (64, "intermediate_size encoder_ffn_dim decoder_ffn_dim ffn_dim d_ff hidden_dim"),
-    (2, "num_hidden_layers n_layer n_layers encoder_layers decoder_layers num_layers"),
-    (4, "num_attention_heads n_head n_heads encoder_attention_heads num_heads decoder_attention_heads"),
-    (4, "num_key_value_heads num_experts num_local_experts"),
-    (100, "vocab_size decoder_vocab_size"),
-    (64, "max_position_embeddings n_positions n_ctx max_source_positions max_target_positions"),
-    (64, "moe_intermediate_size n_inner"),
-    (8, "head_dim d_kv patch_size num_mel_bins"),
-    (32, "image_size"),
-    (2, "num_decoder_layers"),
-)
+_TABLES = tomllib.loads(own_text(__file__, "values_by_name.toml"))
+ARGUMENTS = _by_name(_TABLES["arguments"])  # of constructors: small, and such that they fit each other
+TINY: dict[str, int] = _by_name(_TABLES["tiny"])  # the keys of a configuration class that make a model small
 
 
 def axis_name(parameter: str, rank: int, axis: int, feature: int | None) -> str:

@@ -3,8 +3,10 @@
 import linecache
 import math
 import re
+import tomllib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from torch import nn
 
@@ -14,55 +16,14 @@ from onnxlint.probes.guess.attempts import Trial
 from onnxlint.probes.guess.model_facts import Facts, Guess, Guesses, Plain, Slot, floats, of_layer, slots_of
 
 Options = Mapping[str, Callable[[], Sequence[Guess]]]
-_WANTED_AND_ACTUAL = (
-    r"to have (\d+) channels, but got (\d+)",
-    r"of length (\d+), but found (\d+)",
-    r"expected hidden.*?(\d+).*?got.*?(\d+)",
-    r"was expecting embedding dimension of (\d+),? but got (\d+)",
-    r"must have (\d+) (?:channels|features|dimensions).*?(?:got|but|found|has)\D*(\d+)",
-    r"expected? (?:\w+ ){0,4}?(\d+)\D*(?:got|found|received|but)\D*(\d+)",
-    r"expected input with shape \[\*, (\d+)\], but got input of size\[(?:\d+, )*(\d+)\]",
-)
-_ACTUAL_AND_WANTED = (
-    r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
-    r"must have same reduction dim, but got \[(?:\d+, )*(\d+)\] X \[(\d+)",
-    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
-    r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)",
-    r"input (?:image )?(?:height|width|size) \(?(\d+).*?doesn't match (?:the )?model'?s? \D*?(\d+)",
-    r"got (\d+)\D+expected (\d+)",
-    r"same number of columns\. X1: (\d+) X2: (\d+)",
-)
+_MESSAGES = tomllib.loads(Path(__file__).with_name("error_messages.toml").read_text(encoding="utf-8"))
 _BROADCAST = re.compile(r"dimension of length \d+ at (-\d+)!.*?Size\(\[([\d, ]*)\]\).*?broadcastable to \[([\d, ]*)\]")
 _EINOPS = re.compile(r"pattern \"(.+?)->.*?Input tensor shape: torch\.Size\(\[([\d, ]*)\]\)", re.DOTALL)
 _MULTIPLE = re.compile(r"(?:divisible by|multiple of|divide axis of length \d+ in chunks of)\D*(\d+)", re.IGNORECASE)
 _AXIS_LENGTH = re.compile(r"divide axis of length (\d+) in chunks of (\d+)")
-_RANKS = (
-    r"values to unpack \(expected (?:at least )?(\d)",
-    r"wrong shape: expected (?:>=)?(\d) dims",
-    r"expected (\d)D? ?(?:dimensions|dims|-dimensional)",
-    r"expected \dD (?:\(unbatched\) )?or (\d)D",
-    r"(?:must be|expected|requires?)(?: a| an)? ?(?:\w+ )?(\d)-?D\b",
-    r"dim(?:ensions)? (?:should be|must be|==) (\d)",
-)
-_AS_INTEGER = re.compile(
-    r"scalar types: Long, Int|scalar type Long|must be long|dtype int32 or int64|expected.*int64"
-    r"|index.*should be.*(long|int)"
-    r"|one_hot is only applicable to index tensor|only integer tensors|expected scalar type (Int|Long) but",
-    re.IGNORECASE,
-)
-_AS_FLOAT = re.compile(
-    r"not implemented for '(Long|Int|Bool)'|must have the same dtype.*\b(Long|Int|long int)\b|can only be.*floating"
-    r"|expected.*Float.*(found|got|but).*(Long|Int)|result type Float can't be cast|dtype.*float.*expected"
-    r"|Input type \((long|Long|CPULong|torch\.LongTensor)",
-    re.IGNORECASE,
-)
-_AS_BOOL = re.compile(
-    r"expected.*bool|masks? .*bool|only supports boolean|`~`|'bitwise_not'|scalar type Bool", re.IGNORECASE
-)
-_NO_TENSOR = re.compile(
-    r"not Tensor|'Tensor' object (?:is not callable|cannot be interpreted)|integer tensors of a single"
-    r"|only one element tensors|got Tensor|type 'Tensor'",
-    re.IGNORECASE,
+_AS_INTEGER, _AS_FLOAT, _AS_BOOL, _NO_TENSOR = (
+    re.compile("|".join(_MESSAGES[asked]), re.IGNORECASE)
+    for asked in ("as_integer", "as_float", "as_bool", "no_tensor")
 )
 _AS_PAIR = re.compile(
     r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int"
@@ -184,8 +145,8 @@ def _numbers(patterns: Sequence[str], text: str) -> list[list[int]]:
 def _sizes(guess: Guesses, text: str) -> Iterator[dict[str, Guess]]:
     if "values to unpack" in text:
         return  # that counts axes, and says nothing of their sizes
-    pairs = [(actual, wanted) for wanted, actual in _numbers(_WANTED_AND_ACTUAL, text)]
-    pairs += [(actual, wanted) for actual, wanted in _numbers(_ACTUAL_AND_WANTED, text)] + _broadcasts(text)
+    pairs = [(actual, wanted) for wanted, actual in _numbers(_MESSAGES["wanted_and_actual"], text)]
+    pairs += [(actual, wanted) for actual, wanted in _numbers(_MESSAGES["actual_and_wanted"], text)] + _broadcasts(text)
     for actual, wanted in (*dict.fromkeys(pairs), *(pair[::-1] for pair in pairs[:1])):
         yield from _resized(guess, actual, wanted)
     if "Kernel size can't be greater than actual input size" in text or "Output size is too small" in text:
@@ -223,7 +184,7 @@ def _types(guess: Guesses, trial: Trial, error: BaseException, text: str) -> Ite
 
 
 def _ranks(guess: Guesses, text: str, facts: Facts) -> Iterator[dict[str, Guess]]:
-    ranks = [rank for (rank,) in _numbers(_RANKS, text)]
+    ranks = [rank for (rank,) in _numbers(_MESSAGES["ranks"], text)]
     pattern = _EINOPS.search(text)
     if pattern is not None and "..." not in pattern[1]:
         ranks.insert(0, len(re.findall(r"\([^)]*\)|\S+", pattern[1])))

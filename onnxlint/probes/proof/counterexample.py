@@ -59,6 +59,11 @@ class Counterexample:
         return self.claim.replace("\\", "/").replace('"""', "'''")
 
 
+def template(name: str) -> str:
+    """A text of the folder `templates`, to be formatted: a script, or a part of one."""
+    return (Path(__file__).with_name("templates") / f"{name}.txt").read_text(encoding="utf-8")
+
+
 def session(setup: Setup, onnx_runtime: str, openvino: str, **names: str) -> str:
     """The lines that run a file in a runtime, from the template for this runtime."""
     if not isinstance(setup.engine, OnnxRuntime):

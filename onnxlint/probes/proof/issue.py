@@ -12,35 +12,13 @@ import torch
 from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import Fault, Sides
 from onnxlint.probes.common.userspace import relative
-from onnxlint.probes.proof.counterexample import Counterexample
+from onnxlint.probes.proof.counterexample import Counterexample, template
 from onnxlint.probes.proof.repro_script import ISSUE
 
 UPSTREAM = frozenset({Fault.EXPORTER, Fault.RUNTIME, Fault.OPTIMIZER})
 _LONGEST = 150  # lines of the model's class that are put into it
 
-_TEXT = """\
-# {title}
-
-{claim}
-
-| side | answer |
-|---|---|
-{rows}
-
-{advice}.
-
-## Versions
-
-{versions}
-
-## To reproduce
-
-Attach what is in this folder; `repro.py` there shows it:
-
-```python
-{script}
-```
-{model}"""
+_TEXT = template("issue")
 
 
 def write_issue(

@@ -19,79 +19,15 @@ import torch
 from onnxlint.base.paths import make_untracked
 from onnxlint.base.probe_records import Probe
 from onnxlint.probes.exporters import Example
-from onnxlint.probes.proof.counterexample import WHOLE, Answered, Counterexample, keep_script, session
+from onnxlint.probes.proof.counterexample import WHOLE, Answered, Counterexample, keep_script, session, template
 
 FILE = "model.onnx"
 _MODEL = "model.pt"
 _MOST = 2**29  # bytes of weights that are kept
-_EXPORT = '''\
-"""{claim}
-
-`{model}` holds {name} and its inputs as they were at the call. Needs torch, onnx and the model's code.
-Exits with 1 if the export is refused, else with 0.
-"""
-import pathlib, sys, tempfile
-
-import torch
-
-sys.path[:0] = {search_path}
-HERE = pathlib.Path(__file__).parent
-model, example, example_kwargs = torch.load(HERE / "{model}", weights_only=False)
-path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
-try:
-    torch.onnx.export(
-        model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
-        {options},
-    )
-except Exception as error:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    sys.exit(f"{exporter} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
-print("{exporter} exports it")
-'''
-_COMPARE = '''\
-"""{claim}
-
-`{model}` is what {exporter} made of {name}{place} at opset {opset}.
-`inputs.npz` holds an input ({variation}), and PyTorch's answer to it.
-Needs numpy and {needs}; neither torch nor the model. Found with {versions}.
-Exits with 1 if {runtime} does not answer as PyTorch did, else with 0.{whole}
-"""
-import pathlib, sys
-
-import numpy as np
-import {needs}
-
-HERE = pathlib.Path(__file__).parent
-DATA = np.load(HERE / (sys.argv[1] if len(sys.argv) > 1 else "inputs.npz"))
-INPUTS = {inputs}
-expected = [DATA[f"output_{{k}}"] for k in range({outputs})]
-try:
-{session}
-except Exception as error:
-    sys.exit(f"{runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
-wrong = len(answers) != len(expected)
-for k, (a, b) in enumerate(zip(answers, expected)):
-    far = float("inf")
-    if a.shape == b.shape:
-        x, y = a.astype(np.float64), b.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            far = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
-        far = float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
-    wrong |= far > {limit}
-    print(f"output {{k}}: PyTorch {{b.shape}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
-    print(f"       {runtime} {{a.shape}} {{a.flatten()[:4].tolist()}}")
-sys.exit(int(wrong))
-'''
-_ONNX_RUNTIME = """\
-    settings = onnxruntime.SessionOptions()
-    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
-    session = onnxruntime.InferenceSession(str(HERE / "{model}"), settings, providers={providers})
-    answers = session.run(None, {{name: DATA[key] for name, key in INPUTS.items()}})"""
-_OPENVINO = """\
-    session = openvino.Core().compile_model(str(HERE / "{model}"), "CPU", {{"EXECUTION_MODE_HINT": "ACCURACY"}})
-    known = {{name for value in session.inputs for name in value.get_names()}}
-    answers = list(session({{name: DATA[key] for name, key in INPUTS.items() if name in known}}).values())"""
+_EXPORT = template("refused_export_script")
+_COMPARE = template("exported_file_script")
+_ONNX_RUNTIME = template("file_onnxruntime")
+_OPENVINO = template("file_openvino")
 
 
 def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:

@@ -17,81 +17,12 @@ from onnxlint.probes.exporters import Example, leaves
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
 from onnxlint.probes.exporters.torchscript import arguments, inputs_and_axes
 from onnxlint.probes.proof import live_proof
-from onnxlint.probes.proof.counterexample import WHOLE, Counterexample, keep_script, session
+from onnxlint.probes.proof.counterexample import WHOLE, Counterexample, keep_script, session, template
 
 ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
-_HEAD = '''\
-"""{claim}
+_HEAD = template("model_script_head")
 
-Needs torch, onnx, {needs} and the model's code. Exits with 1 if the disagreement shows, else with 0.{whole}
-"""
-import copy, importlib, pathlib, random, sys, tempfile
-
-import numpy as np
-import {needs}
-import torch
-from onnx.reference import ReferenceEvaluator
-
-sys.path[:0] = {search_path}
-import {module} as user
-
-DATA = np.load(pathlib.Path(__file__).with_name(sys.argv[1] if len(sys.argv) > 1 else "inputs.npz"))
-
-
-def tensor(name, dtype):
-    return torch.from_numpy(DATA[name]).to(dtype)
-
-
-{preamble}torch.manual_seed(0), random.seed(0), np.random.seed(0)
-model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}({arguments})
-{mode}example, example_kwargs = {example}
-args, kwargs = {other}  # {variation}
-eager = copy.deepcopy(model).eval() if model.training else copy.deepcopy(model)
-try:
-    for _ in range({calls}):
-        expected = eager(*args, **kwargs)
-except Exception as error:
-    sys.exit(f"PyTorch itself refused: {{type(error).__name__}}: {{error}}")
-expected = [t.detach() for t in torch.utils._pytree.tree_leaves(expected) if isinstance(t, torch.Tensor)]
-'''
-
-_TAIL = """\
-path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
-try:
-    program = torch.onnx.export(
-        model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
-        {options},
-    )
-    leaves = {leaves}
-{session}
-except Exception as error:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    sys.exit(f"{exporter} or {runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
-def apart(a, b):
-    if a.shape != b.shape:
-        return float("inf")
-    same = (a == b) | (a.isnan() & b.isnan())
-    far = (a.double() - b.double()).abs().nan_to_num(float("inf")).masked_fill(same, 0)
-    return max(far.flatten().tolist(), default=0.0)
-
-
-wrong = len(answers) != len(expected)
-for k, (a, b) in enumerate(zip(map(torch.as_tensor, answers), expected)):
-    wrong |= apart(a, b) > {limit}
-    print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{apart(a, b):.3g}} apart from")
-    print(f"       {runtime} {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
-for side, answer in {{
-{others}
-}}.items():
-    try:
-        found = torch.utils._pytree.tree_leaves(answer())
-        far = max((apart(a, b) for a, b in zip(map(torch.as_tensor, found), expected)), default=0.0)
-        print(f"{{side}}: {{far:.3g}} apart from PyTorch")
-    except Exception as error:
-        print(f"{{side}}: not known: {{type(error).__name__}}: {{' '.join(str(error).split())[:200]}}")
-sys.exit(int(wrong))
-"""
+_TAIL = template("model_script_tail")
 
 _EXPORTED = '    "exported program": lambda: program.exported_program.module()(*args, **kwargs),\n'
 _TRACED = '    "traced graph": lambda: torch.jit.trace(model, example, check_trace=False, strict=False)(*args),\n'
@@ -99,22 +30,9 @@ _EVALUATED = (
     '    "ONNX reference": lambda: __import__("onnx.reference").reference.ReferenceEvaluator(path).run(None, feeds),'
 )
 
-_ONNX_RUNTIME = """\
-    settings = onnxruntime.SessionOptions()
-    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
-    session = onnxruntime.InferenceSession(path, settings, providers={providers})
-    types = {{"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}}
-    values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
-    feeds = {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}}
-    answers = session.run(None, feeds)"""
+_ONNX_RUNTIME = template("model_onnxruntime")
 
-_OPENVINO = """\
-    session = openvino.Core().compile_model(path, "CPU", {{"EXECUTION_MODE_HINT": "ACCURACY"}})
-    types = {{"f32": torch.float32, "f64": torch.float64, "i64": torch.int64}}
-    kinds = {{name: types.get(i.element_type.get_type_name()) for i in session.inputs for name in i.get_names()}}
-    values = {{k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}}
-    feeds = {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}}
-    answers = [answer for output, answer in session(feeds).items()]"""
+_OPENVINO = template("model_openvino")
 _Arrays = dict[str, np.ndarray[Any, Any]]
 
 

@@ -13,7 +13,7 @@ def in_checkout(path: str, variable: str) -> str:
     if not root or not path:
         return path
     inside = os.path.relpath(os.path.abspath(path), root).replace(os.sep, "/")
-    return path if inside.startswith("../") else inside
+    return path if f"{inside}/".startswith("../") else inside
 
 
 def as_text(path: str) -> str:

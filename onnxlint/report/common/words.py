@@ -12,6 +12,7 @@ from onnxlint.base.records import EXPORTERS, Evidence, Finding, ModelReport, Mod
 
 NO_REASON = "no reason was recorded"
 LONGEST_DETAIL = 300  # characters of an exporter's own message
+_MOST_PLACES = 5  # of other files that a finding names
 
 EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
 
@@ -83,10 +84,17 @@ def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
 
 
 def also(finding: Finding) -> str:
-    """Where else the cause of a finding shows: `lines 12, 15 and 30`, each line once."""
-    lines = sorted({span.line for span in finding.also} - {finding.span.line}) or [finding.span.line]
-    listed = ", ".join(map(str, lines[:-1])) + " and " * (len(lines) > 1) + str(lines[-1])
-    return f"line{'s' * (len(lines) > 1)} {listed}"
+    """Where else the cause of a finding shows: `lines 12, 15 and 30`, once each; `lib/copy.py:7` in others."""
+    own = {span.line for span in finding.also if span.path == finding.span.path}
+    lines = [str(line) for line in sorted(own - {finding.span.line}) or sorted(own)]
+    others = [f"{visible(span.path)}:{span.line}" for span in finding.also if span.path != finding.span.path]
+    if len(others) > _MOST_PLACES:
+        others[_MOST_PLACES - 1 :] = [f"{len(others) - _MOST_PLACES + 1} more places"]
+    return ", ".join(filter(None, (f"line{'s' * (len(lines) > 1)} " * bool(lines) + _listed(lines), _listed(others))))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def exporters_of(finding: Finding) -> list[str]:

@@ -1,6 +1,7 @@
 """GitLab's code quality report: the widget and the marks in the changes of a merge request."""
 
 from collections import Counter
+from pathlib import PurePath
 from typing import Any
 
 from onnxlint.base.records import Finding, Location, Report, Severity, VerdictKind
@@ -40,11 +41,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _issue(check: str, description: str, severity: str, path: str, line: int, fingerprint: str) -> dict[str, Any]:
-    """GitLab wants a place for everything: what has none stands at the root of the repository."""
+    """GitLab wants a place in the repository for everything: what has none, or one outside, stands at its root."""
+    place = as_text(in_checkout(path, GITLAB))
+    outside = PurePath(place).is_absolute()
     return {
-        "description": description,
+        "description": f"{place}: {description}" if outside else description,
         "check_name": check,
         "fingerprint": fingerprint,
         "severity": severity,
-        "location": {"path": as_text(in_checkout(path, GITLAB)) or ".", "lines": {"begin": max(1, line)}},
+        "location": {"path": "." if outside or not place else place, "lines": {"begin": max(1, line)}},
     }

@@ -1,7 +1,5 @@
 """libcst trees of pieces of a file, with the place of each node in that file."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,6 +41,11 @@ class Tree:
         self.root = cst.parse_module(text)
         self._lone = lone
         self._lines = Lines(text)
+        self._dropped: list[int] = []  # offsets at which libcst leaves out a form feed that begins a line
+        code = self.root.code if "\f" in text else ""
+        for feed in (at for at, character in enumerate(text) if code and character == "\f"):
+            if code[feed - len(self._dropped) :][:1] != "\f":
+                self._dropped.append(feed - len(self._dropped))
         self._place = place
         self._results: dict[tuple[object, cst.CSTNode], object] = {}
         self._many: dict[cst.CSTNode, tuple[list[cst.CSTNode], list[Place]]] = {}
@@ -87,6 +90,7 @@ class Tree:
         start, end = offsets[id(node)]
         if isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:  # theirs, as `ast` has it
             start, end = offsets[id(node.lpar[-1])][0], offsets[id(node.rpar[0])][1]
+        start, end = (at + bisect_right(self._dropped, at) for at in (start, end))
         return self._place(*self._lines.place(start)), self._place(*self._lines.place(end))
 
     def whole(self, node: cst.CSTNode) -> tuple[Place, Place]:

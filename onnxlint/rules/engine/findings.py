@@ -3,8 +3,6 @@
 libcst and the rules are imported only where there is something to look at: a run that knows all need not wait for them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,10 +10,10 @@ from typing import TypeVar
 
 import msgspec
 
-from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.catalogue import Contract, speakers
 from onnxlint.base.records import Diagnostic, Finding, Fix, Outcome, Severity, Span
+from onnxlint.base.workers import ALONE, Workers
 from onnxlint.flow.state.observations import ExportCall, Observation
 
 KIND = "findings"
@@ -50,7 +48,7 @@ def run_rules(
     wanted: Callable[[str, str], bool],
     text_of: Callable[[str], str | None],
     store: Store = _NOTHING,
-    processes: int = 1,
+    workers: Workers = ALONE,
 ) -> tuple[tuple[Finding, ...], tuple[Diagnostic, ...]]:
     """Run every wanted rule over what was observed. A rule that raises is a Diagnostic; the others go on.
 
@@ -75,7 +73,7 @@ def run_rules(
     def fits(path: str, said: Said) -> bool:
         return all(finding.span.path == path for finding in said.findings)
 
-    results = by_file(KIND, by_path, Said, key, work, fits, store, processes)
+    results = by_file(KIND, by_path, Said, key, work, fits, store, workers)
     said = [finding for path in by_path for finding in results[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
     merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(said, catalogue))
@@ -92,7 +90,7 @@ def by_file(
     work: Callable[[str, R | None], R],
     fits: Callable[[str, R], bool],
     store: Store,
-    processes: int,
+    workers: Workers,
 ) -> dict[str, R]:
     """A result for each file: from the cache where one `fits`, else worked out; one without an error is kept.
 
@@ -119,7 +117,7 @@ def by_file(
         if path in keys and not result.broken:
             store.put(kind, keys[path], msgspec.msgpack.encode(result))
 
-    workers.run(lambda n: work(left[n], earlier.get(left[n])), range(len(left)), processes if worth else 1, take)
+    workers.run(lambda n: work(left[n], earlier.get(left[n])), range(len(left)), take, worth)
     return results
 
 

@@ -1,7 +1,5 @@
 """Fixes from the cache: one is written anew where the definition that it stands in, or the finding itself, is new."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +9,7 @@ import msgspec
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.catalogue import Contract, is_of_package
 from onnxlint.base.records import Diagnostic, Finding, Safety
+from onnxlint.base.workers import ALONE, Workers
 from onnxlint.rules.engine.findings import Written, by_file
 
 KIND = "fixes"
@@ -21,7 +20,7 @@ def with_kept_fixes(
     text_of: Callable[[str], str | None],
     store: Store,
     catalogue: Mapping[str, Contract],
-    processes: int = 1,
+    workers: Workers = ALONE,
     wanted: Callable[[Finding], bool] = lambda _: True,
     failures: list[Diagnostic] | None = None,
 ) -> tuple[Finding, ...]:
@@ -71,7 +70,7 @@ def with_kept_fixes(
         work,
         fits,
         store,
-        processes if failures is not None else 1,
+        workers if failures is not None else ALONE,
     )
     for path, written in results.items():
         for n, fix in zip(by_path[path], written.fixes, strict=True):

@@ -1,7 +1,5 @@
 """The fixes of findings: each written by its rule, on the tree that the finding stands in."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -13,7 +11,7 @@ import msgspec
 from onnxlint.base.catalogue import is_of_package
 from onnxlint.base.records import Diagnostic, Finding, Fix, Safety, described
 from onnxlint.rules.engine.cst_tree import BeyondStatement
-from onnxlint.rules.engine.registry import rules_of, titled
+from onnxlint.rules.engine.registry import ends_run, rules_of, titled
 from onnxlint.rules.engine.reparsed_pieces import check
 from onnxlint.rules.engine.rule import Rule
 from onnxlint.rules.engine.site import Site
@@ -49,8 +47,8 @@ def with_fixes(
                 fix = _checked(written) if is_of_package(finding.code) else written
             except LeftOut:
                 left_out[path] += 1
-            except Exception as error:
-                if failures is None:
+            except BaseException as error:
+                if failures is None or ends_run(error):
                     raise
                 message = f"internal error in the fix of {titled(finding.code)}: {described(error)}; it is left out"
                 failures.append(Diagnostic("error", message, path, finding.span.line))

@@ -1,7 +1,5 @@
 """The libcst pass over one file: the rules look at what was observed in it, on the nodes that it was observed at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -9,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from onnxlint.base.catalogue import Contract
+from onnxlint.base.catalogue import Contract, watched
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described, number_frozen
 from onnxlint.flow.state.observations import Escape, Observation, SizeSplit
 from onnxlint.rules.engine.observed_file import ObservedFile
-from onnxlint.rules.engine.registry import rules_of, titled
+from onnxlint.rules.engine.registry import ends_run, rules_of, titled
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.source_page import Page
 
@@ -39,11 +37,12 @@ def look_through(
     }
     visiting = {kind for rule in running for kind in rule.visitors}
     methods |= {kind: _methods(((rule, rule.visitors) for rule in running), kind) for kind in visiting}
-    watched = [observation for observation in observations if visiting or methods[type(observation)]]
-    file = ObservedFile(Page(path, text), watched, broken)
+    concerned = [observation for observation in observations if visiting or methods[type(observation)]]
+    file = ObservedFile(Page(path, text), concerned, broken)
+    operators = watched(catalogue)
     for rule in running:
-        rule.look_at(file)
-    order = {id(observation): number for number, observation in enumerate(watched)}
+        rule.look_at(file, operators.difference(catalogue[rule.code].operators))
+    order = {id(observation): number for number, observation in enumerate(concerned)}
     findings: list[tuple[int, Finding]] = []
     for piece in file.pieces:
         for node in piece.nodes or piece.observed:
@@ -53,7 +52,7 @@ def look_through(
             if type(node) in methods:
                 calls.append((file.around(node), (node,)))
             for observation, arguments in calls:
-                wanted = methods.get(type(arguments[-1]), ())
+                wanted = [(r, m) for r, m in methods.get(type(arguments[-1]), ()) if r.concerns(arguments[-1])]
                 objected = _objected(wanted, arguments, observation, file, catalogue, exporters, broken)
                 findings += ((order[id(observation)], finding) for finding in objected)
     findings.sort(key=itemgetter(0))  # as they were observed
@@ -77,7 +76,9 @@ def _objected(
             said = method(rule, *arguments)
             objections = (list(said) if len(arguments) > 1 else []) + rule.reports  # a visitor reports
             made = [(o.ends, _finding(catalogue[rule.code], observation, o, file, exporters)) for o in objections]
-        except Exception as error:  # noqa: BLE001 - a broken rule must not lose the others' findings
+        except BaseException as error:  # it must not lose the others' findings
+            if ends_run(error):
+                raise
             message = f"internal error in {titled(rule.code)}: {described(error)}"
             broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
             continue
@@ -97,15 +98,18 @@ def _methods(
 def _finding(
     rule: Contract, observation: Observation, objection: Objection, file: ObservedFile, exporters: Sequence[str]
 ) -> Finding | None:
-    told = objection.effects if objection.effects is not None else rule.effects
-    effects = {e: told[e] for e in EXPORTERS if e in told and e in exporters and e in observation.exporters}
+    stated = objection.effects if objection.effects is not None else rule.effects
+    if rule.plugin is not None and (not stated or not {*EXPORTERS}.issuperset(stated)):
+        raise ValueError(f"effects={stated!r}; it is an outcome for one or more of {', '.join(EXPORTERS)}")
+    effects = {e: stated[e] for e in EXPORTERS if e in stated and e in exporters and e in observation.exporters}
     right = objection.effects and set(objection.effects.values()) == {Outcome.OK}  # what is wrong is something else
     if not effects or (not right and all(o is Outcome.OK for o in effects.values())):
         return None
     severity = objection.severity or rule.severity
     if not observation.certain and severity is Severity.ERROR:
         severity = Severity.WARNING
-    if not observation.sure or observation.outside:
+    certain = observation.sure or (objection.static_too and observation.doubt == "axis")
+    if not certain or observation.outside:
         severity = Severity.NOTE
     at = objection.at or observation.span
     about = objection.about if objection.in_class or not objection.about else f"{observation.symbol} {objection.about}"

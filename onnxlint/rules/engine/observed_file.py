@@ -3,8 +3,6 @@
 Each statement is parsed by itself, once: of a compound one its header, with a `pass` for the body.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,13 +1,12 @@
 """Every rule by its code: those of the package `onnxlint.rules`, and those of installed packages."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from onnxlint.base import workers
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.plugins import Plugin, PluginError
 from onnxlint.base.records import Diagnostic, Safety, described
@@ -60,6 +59,11 @@ def titled(code: str) -> str:
     return code if contract is None or contract.plugin is None else str(contract.plugin)
 
 
+def ends_run(error: BaseException) -> bool:
+    """Tell an interrupt of the run, or of a process that works for it, from an error of a rule: `SystemExit` is one."""
+    return isinstance(error, KeyboardInterrupt) or type(error).__module__ == workers.__name__
+
+
 @cache
 def _loaded(plugin: Plugin, promised: Safety) -> Rule | str:
     """The rule of a package, or what is wrong with it."""
@@ -76,5 +80,7 @@ def _loaded(plugin: Plugin, promised: Safety) -> Rule | str:
         return kind()
     except PluginError as error:
         return str(error)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever happens in it must not lose the run
+    except BaseException as error:  # whatever happens in it must not lose the run
+        if ends_run(error):
+            raise
         return f"{plugin.target}: {described(error)}"

@@ -1,7 +1,5 @@
 """The least of a file that has to parse after a fix: the statements that its edits stand in, not all around them."""
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

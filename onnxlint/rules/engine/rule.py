@@ -1,17 +1,15 @@
 """What a rule is: one class, which looks at observations on libcst nodes, objects to some, and mends them."""
 
-from __future__ import annotations
-
 import inspect
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity, Span
-from onnxlint.flow.state.observations import Observation
+from onnxlint.flow.state.observations import Call, Observation
 from onnxlint.rules.engine.observed_file import PROVIDERS, ObservationProvider, ObservedFile, ValueProvider
 from onnxlint.rules.engine.site import Site
 
@@ -26,7 +24,8 @@ class Objection:
     `at`, `severity` and `effects` are passed where they differ from the node observed and the contract's: the place is
     a node of the statement, or a span elsewhere. `hints` tell the rule's fix what the source text alone does not.
     `ends` says that what is observed raises before anything else can go wrong there: what other rules object to is a
-    note below it. Findings of one function, or of one class (`in_class`), `about` the same thing are shown as one.
+    note below it; `static_too`, that it goes wrong of an axis that is not dynamic as well. Findings of one function, or
+    of one class (`in_class`), `about` the same thing are shown as one.
     """
 
     message: str
@@ -38,6 +37,7 @@ class Objection:
     ends: bool = False
     about: str = ""
     in_class: bool = False
+    static_too: bool = False
 
 
 Node = cst.CSTNode
@@ -54,7 +54,8 @@ class Rule(cst.BatchableCSTVisitor):
     statement in which anything was observed, those of formatting aside; it objects by `report`. Of a compound
     statement only the header is parsed. An empty module stands for what libcst does not read.
     Every call of the contract's `operators` is observed, by canonical name (`torch.std`, which is the name of `x.std()`
-    too); of others, those that the tables mark. `safety` is the most that `fix` promises; one fix may promise less.
+    too), for that rule; of others, those that the tables mark.
+    `safety` is the most that `fix` promises; one fix may promise less.
     Of our own rules, the name of the module says the `code`, and the contract the `safety`.
     `changes_output`: what eager computes changes, and is meant to, as when dropout ends in eval mode.
     """
@@ -93,9 +94,10 @@ class Rule(cst.BatchableCSTVisitor):
                 visitors[kind] = method
         cls.handlers, cls.visitors = handlers, visitors
 
-    def look_at(self, file: ObservedFile) -> None:
-        """Begin with the nodes of a file."""
+    def look_at(self, file: ObservedFile, others: Collection[str] = ()) -> None:
+        """Begin with the nodes of a file; `others` are operators that only other rules watch."""
         self.file = file
+        self.others = others
         self.metadata = file.metadata
         self.reports: list[Objection] = []
 
@@ -105,7 +107,12 @@ class Rule(cst.BatchableCSTVisitor):
 
     def observations(self, node: cst.CSTNode, kind: type[O]) -> Sequence[O]:
         """What was observed of a kind at a node."""
-        return [o for o in self.get_metadata(ObservationProvider, node, ()) if isinstance(o, kind)]
+        seen = self.get_metadata(ObservationProvider, node, ())
+        return [o for o in seen if isinstance(o, kind) and self.concerns(o)]
+
+    def concerns(self, seen: object) -> bool:
+        """Tell whether a node or an observation is for this rule: a call is not that only other rules watch."""
+        return type(seen) is not Call or bool(seen.outcomes) or seen.op not in self.others
 
     def value(self, node: cst.CSTNode) -> str:
         """What the dataflow knew of the value of a variable, or of what was observed; see flow/state/variable_kinds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +18,6 @@ from onnxlint.rules.engine.source_page import Page
 N = TypeVar("N", bound=cst.CSTNode)
 Kind = Callable[..., N]  # a class, as `type[N]` is, but an abstract one too, such as `cst.BaseExpression`
 
-_TORCH = re.compile(r"(?<![\w.])torch\.")
 # Expressions whose text may stand in front of a dot, or as an operand, without parentheses.
 _TIGHT = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.Set, cst.BaseNumber, cst.BaseString)
 
@@ -38,6 +36,7 @@ class Site:
         self.whole = whole
         self.start = finding.span.line, finding.span.column
         self.end = finding.span.end_line, finding.span.end_column
+        self._of_torch: set[Edit] = set()  # that write its name
 
     @cached_property
     def tree(self) -> Tree:
@@ -136,13 +135,6 @@ class Site:
             return self.tree.code(node)
         return self.page.text[self.page.lines.offset(start) : self.page.lines.offset(end)]
 
-    def operand(self, node: cst.BaseExpression) -> str:
-        """The text of an expression, in parentheses where it binds weaker than a call's receiver."""
-        text = self.source(node)
-        return (
-            text if isinstance(node, _TIGHT) or (text.startswith("(") and isinstance(node, cst.Tuple)) else f"({text})"
-        )
-
     def indent(self, statement: cst.CSTNode) -> str:
         """The white space in front of a statement; of one behind a semicolon, of its line."""
         row = self.page.line(self.tree.range(statement)[0][0])
@@ -155,19 +147,40 @@ class Site:
             texts += [node.value] if isinstance(node, cst.Comment) else self.comments(*node.children)
         return texts
 
-    def lines_of(self, body: Sequence[cst.CSTNode], beside: Statement) -> str:
-        """The code of statements as it is in the block of another, from their first word to the last."""
-        return "".join(self.tree.code(node, beside) for node in body).strip()
+    def known_as(self, full: str) -> str | None:
+        """The name that an import gives something, such as `numpy`, where the finding is; None without one."""
+        names = (name for name, what in self.page.imports.items() if what == full)
+        return next((name for name in names if not self.page.is_local(name, self.start)), None)
+
+    @cached_property
+    def _torch(self) -> cst.Name:
+        """The name of torch where the finding is. Raises ValueError where that is something else's."""
+        name = self.known_as("torch")
+        if name is None and ("torch" in self.page.imports or self.page.is_local("torch", self.start)):
+            raise ValueError("`torch` is no name of torch here")
+        return cst.Name(name or "torch")
 
     def expression(self, template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
         """An expression from a template, such as `torch.where({test}, {one}, {other})`, with nodes for its names.
 
-        A part is put in as it is: `tight(part)` where it is an operand, or stands in front of a dot.
+        A part is put in as it is: `tight(part)` where it is an operand, or stands in front of a dot. What the template
+        says of `torch` is said by the name that the file has for it; raises ValueError where that is something else.
         """
+        marks = {name: cst.Name(f"_{name}_") for name in parts}
         try:
-            return parse_template_expression(template, self.tree.root.config_for_parsing, **parts)
+            own = parse_template_expression(template, self.tree.root.config_for_parsing, **marks)
         except ValueError as error:  # a fix that does not fit raises that too, and is left out without a word
             raise TypeError(f"the template {template!r} does not name its parts") from error
+        new = {mark.value: parts[name] for name, mark in marks.items()}
+        names = {name: name.value for name in variables(own)}
+        if "torch" in names.values():
+            new["torch"] = self._torch
+
+        class Filling(cst.CSTTransformer):
+            def leave_Name(self, name: cst.Name, copy: cst.Name) -> cst.BaseExpression:
+                return new.get(names.get(name, ""), copy)
+
+        return cast("cst.BaseExpression", own.visit(Filling()))
 
     def fitted(self, new: cst.BaseExpression, node: cst.BaseExpression) -> cst.BaseExpression:
         """An expression to stand in the place of a node: in parentheses where what is around that binds tighter."""
@@ -178,48 +191,73 @@ class Site:
     def replace(self, node: cst.CSTNode, new: cst.CSTNode | str) -> Edit:
         """Put a node in the place of another, which keeps its own parentheses. A text has to parse as one."""
         start, end = (self.page.lines.offset(place) for place in self.tree.range(node))
-        return self._edit(start, end, self._code(new, node))
+        return self._edit(start, end, new, node)
 
-    def replace_whole(self, node: cst.BaseExpression, new: cst.CSTNode | str) -> Edit:
-        """As `replace`, and what stood in parentheses for its operator alone loses them."""
+    def replace_whole(self, node: cst.BaseExpression, new: cst.BaseExpression) -> Edit:
+        """As `replace`, and what stood in parentheses for its operator alone, without a comment, loses them.
+
+        Raises ValueError where the new expression lacks a comment that stood between the parts of the old one.
+        """
         start, end = self.tree.range(node)
-        text = self.page.text
+        text, kept = self.page.text, self.comments(new, *node.lpar, *node.rpar)
+        if any(comment not in kept for comment in self.comments(node)):
+            raise ValueError("a comment would be lost")
         low, high = self.page.lines.offset(start), self.page.lines.offset(end)
         own = _own(node)
         for opened, closed in zip(node.lpar[: len(node.lpar) - own][::-1], node.rpar[own:], strict=True):
             before, after = self.tree.code(opened), self.tree.code(closed)
-            if not (text[:low].endswith(before) and text.startswith(after, high)):
+            if "#" in before + after or not (text[:low].endswith(before) and text.startswith(after, high)):
                 break
             low, high = low - len(before), high + len(after)
-        return self._edit(low, high, self._code(new, node))
+        return self._edit(low, high, new, node)
 
-    def _edit(self, start: int, end: int, code: str) -> Edit:
-        """Change the text between two offsets, without the words at both ends that stay."""
+    def replace_lines(
+        self, first: Statement, last: Statement, lines: Sequence[cst.BaseStatement], comments: Sequence[str]
+    ) -> Edit:
+        """Put lines below comments in the place of the statements of a block from one to another."""
+        start, end = self.tree.range(first)[0], self.tree.range(last)[1]
+        above = [cst.EmptyLine(comment=cst.Comment(text)) for text in comments]
+        lines = [lines[0].with_changes(leading_lines=above), *lines[1:]]
+        code = "".join(self.tree.code(line, first) for line in lines).strip()
+        return self.splice(start, end, code, *lines)
+
+    def _edit(self, start: int, end: int, new: cst.CSTNode | str, node: cst.CSTNode) -> Edit:
+        """Put something in the place of a node, between two offsets, without the words at both ends that stay."""
         text, place = self.page.text[start:end], self.page.lines.place
+        code, made = self._code(new, node)
         first = _shared(text, code)
         while _splits(text, first) or _splits(code, first):
             first -= 1
         last = _shared(text[first:][::-1], code[first:][::-1])
         while _splits(text, len(text) - last) or _splits(code, len(code) - last):
             last -= 1
-        return self.splice(place(start + first), place(end - last), code[first : len(code) - last])
+        edit = self.splice(place(start + first), place(end - last), code[first : len(code) - last], made)
+        return replace(edit, node=(place(start), place(end)))
 
-    def splice(self, start: tuple[int, int], end: tuple[int, int], text: str) -> Edit:
-        """Put `text` in the place of what stands between two places (line and column, from 1)."""
-        return Edit(self.page.path, start, end, text.replace("\r\n", "\n"))
+    def splice(self, start: tuple[int, int], end: tuple[int, int], text: str, *made: cst.CSTNode) -> Edit:
+        """Put `text` in the place of what stands between two places (line and column, from 1): that of nodes."""
+        edit = Edit(self.page.path, start, end, text.replace("\r\n", "\n"))
+        if "torch" in names_in(*made):
+            self._of_torch.add(edit)
+        return edit
 
     def insert_before(self, statement: Statement, text: str) -> Edit:
         """A new statement in front of another, on a line of its own."""
         line = self.tree.range(statement)[0][0]
-        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{self._code(text, statement)}\n")
+        code, made = self._code(text, statement)
+        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{code}\n", made)
 
-    def remove(self, statement: Statement) -> Edit:
-        """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`."""
+    def remove(self, statement: Statement, *blank: cst.EmptyLine) -> Edit:
+        """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`.
+
+        With it go blank lines next to it.
+        """
         if len(self.block(statement)) == 1:
             return self.replace(statement, "pass")
         start, end = self.tree.whole(statement)
         lines, text = self.page.lines, self.page.text
-        first, after = lines.start(start[0]), lines.start(end[0] + 1)
+        rows = [start[0], end[0], *(self.tree.range(line)[0][0] for line in blank)]
+        first, after = lines.start(min(rows)), lines.start(max(rows) + 1)
         rest = text[lines.offset(end) : after].strip()
         if text[first : lines.offset(start)].strip() or (rest and not rest.startswith("#")):
             return self.replace(statement, "pass")
@@ -228,26 +266,24 @@ class Site:
     def fix(self, title: str, safety: Safety, *changes: Edit) -> Fix:
         """A fix made of these changes, in source order; what they write of `torch` is imported where it is not."""
         edits = list(changes)
-        if any(_TORCH.search(edit.text) for edit in edits):
-            name = self.page.imports.get("torch")
-            if name is None:
-                edits.append(self.page.import_of_torch)
-            elif name != "torch":
-                edits = [replace(edit, text=_TORCH.sub(f"{name}.", edit.text)) for edit in edits]
+        known = "torch" in self.page.imports or self._of_torch.isdisjoint(edits)
+        if not known and not self.page.is_local("torch", self.start):
+            edits.append(self.page.import_of_torch)
         return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
 
-    def _code(self, new: cst.CSTNode | str, old: cst.CSTNode) -> str:
+    def _code(self, new: cst.CSTNode | str, old: cst.CSTNode) -> tuple[str, cst.CSTNode]:
+        """The code of what is to stand in the place of a node, and its node."""
         if isinstance(new, cst.CSTNode):
             if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
                 own = _own(new)
                 new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
             code = self.tree.code(new, old)
-            return code.strip() if isinstance(new, (cst.SimpleStatementLine, cst.BaseCompoundStatement)) else code
+            if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(old):
+                code = self.tree.code(tight(new), old)
+            return (code.strip() if isinstance(new, cst.BaseCompoundStatement) else code), new
         if isinstance(old, cst.BaseExpression):
-            cst.parse_expression(f"({new}\n)")
-        else:
-            cst.parse_module(new + "\n")
-        return new
+            return new, cst.parse_expression(f"({new}\n)")
+        return new, cst.parse_module(new + "\n")
 
 
 def _shared(one: str, other: str) -> int:
@@ -282,6 +318,11 @@ def bare(node: cst.BaseExpression) -> cst.BaseExpression:
     code = cst.Module([]).code_for_node(node)
     needed = isinstance(node, (cst.Tuple, cst.GeneratorExp, cst.NamedExpr, cst.Yield)) or "\n" in code
     return node if needed or not node.lpar else node.with_changes(lpar=(), rpar=())
+
+
+def operand(node: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression as an operand, without parentheses that it does not need for that."""
+    return tight(bare(node))
 
 
 def ended(node: N) -> N:

@@ -6,19 +6,21 @@ import ast
 import bisect
 import re
 import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 
 import libcst as cst
+from libcst.metadata import GlobalScope, MetadataWrapper, Scope, ScopeProvider
 
 from onnxlint.base.cache import digest
 from onnxlint.base.edits import Lines, apply_edits, newline_of
 from onnxlint.base.records import Edit, Span
-from onnxlint.rules.engine.cst_tree import BeyondStatement, Tree
+from onnxlint.rules.engine.cst_tree import BeyondStatement, Place, Tree, walk
 
-_HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
-_TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_HEAD = re.compile(r"^\f*(?:class|def|async\s+def)\s+(\w+)", re.MULTILINE)
+_TOP = re.compile(r"^\f*[^\s#)\]}]", re.MULTILINE)
 _ANY_IMPORT = re.compile(r"^[ \t]*(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
-_IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
 _INDENT = re.compile(r"[ \t]+(?!(?:def|class|async|case)\b|[@\s])")  # of what is no scope of its own
 
 
@@ -83,6 +85,15 @@ class Page:
             return None, 0  # what is indented no more is within brackets or a string
         return tree, first + rows.rstrip().count("\n")
 
+    def is_local(self, name: str, place: Place) -> bool:
+        """Whether something within the definition that holds a place has a name there: a parameter, a variable."""
+        if not re.search(rf"\b{name}\b(?!\s*\.)", self.rows(*self._bounds(place[0]))):
+            return False  # as nearly everywhere
+        tree = self.region(place[0]).around(place[0])
+        scopes = tree.once(_scopes, tree.root)
+        scope = next((scopes[node] for node in tree.holding(place) if scopes.get(node) is not None), None)
+        return scope is not None and any(not isinstance(a.scope, GlobalScope) for a in scope[name])
+
     @cached_property
     def _whole(self) -> Region:
         return Region(1, len(self.lines), parsed(self.text), self)
@@ -93,8 +104,9 @@ class Page:
 
     @cached_property
     def _beginning(self) -> bytes:
-        """A hash of the text above all classes and functions, and of every import."""
-        return digest(self.text[: self._heads[0] if self._heads else None], *_ANY_IMPORT.findall(self.text))
+        """A hash of the text above all classes and functions, of every import, and of what the names of those mean."""
+        above = self.text[: self._heads[0] if self._heads else None]
+        return digest(above, *_ANY_IMPORT.findall(self.text), str(self.imports))
 
     def _bounds(self, line: int) -> tuple[int, int]:
         """The lines from the last `class` or `def` at the margin to the next thing there; all if a line is in none."""
@@ -148,24 +160,54 @@ class Page:
         return self.text[self.lines.start(first) : self.lines.start(last + 1)]
 
     @cached_property
+    def _top(self) -> cst.Module:
+        """The top level of the file: of its classes and functions the names alone, where that can be read."""
+        pieces, at = "", 0
+        for head in _HEAD.finditer(self.text):
+            first, last = self._bounds(self.lines.place(head.start())[0])
+            rows = self.rows(first, last)
+            if rows.count('"""') % 2 or rows.count("'''") % 2:
+                pieces, at = "", 0  # the margin lies within a string
+                break
+            pieces += f"{self.text[at : head.start()]}class {head[1]}: pass\n"
+            at = self.lines.start(last + 1)
+        for text in (pieces + self.text[at:], self.text):
+            with suppress(cst.ParserSyntaxError, RecursionError):
+                return cst.parse_module(text)
+        return cst.Module([])
+
+    @cached_property
     def imports(self) -> dict[str, str]:
-        """What the file imports at its top level, by full name: the name it is known by there."""
-        found: dict[str, str] = {}
-        for row in _IMPORT.findall(self.text):
-            try:
-                (node,) = parsed(row).body
-            except (SyntaxError, ValueError):
-                continue
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    found.setdefault(alias.name, alias.asname or alias.name)
-                    if alias.asname is None:
-                        head = alias.name.partition(".")[0]
-                        found.setdefault(head, head)
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                for alias in node.names:
-                    found.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
-        return found
+        """The full names of what is imported at the top level, by the names it has there.
+
+        A name that is defined there, too, stands for ""; so does a `torch` that is defined and not imported.
+        """
+        names: dict[str, str] = {}
+        defined: list[cst.CSTNode] = []
+        source, code = "", self._top.code_for_node
+        for statement in self._top.body:
+            match statement:
+                case cst.If(test) if "TYPE_CHECKING" in code(test):
+                    continue
+                case cst.FunctionDef(own) | cst.ClassDef(own):
+                    defined.append(own)
+                case cst.SimpleStatementLine([cst.Assign(targets, value)]) if code(value) != "None":
+                    defined += [target.target for target in targets]
+            for node in walk(statement):
+                if isinstance(node, cst.Import):
+                    source = ""
+                elif isinstance(node, cst.ImportFrom):
+                    source = "." * len(node.relative) + (code(node.module) if node.module else "") + "."
+                elif isinstance(node, cst.ImportAlias):
+                    name = node.evaluated_name
+                    if not source and not node.asname:
+                        name = name.partition(".")[0]
+                    names.setdefault(node.evaluated_alias or name, source + name)
+        return names | {n.value: "" for n in defined if isinstance(n, cst.Name) and n.value in ("torch", *names)}
+
+
+def _scopes(module: cst.Module) -> Mapping[cst.CSTNode, Scope | None]:
+    return MetadataWrapper(module, unsafe_skip_copy=True).resolve(ScopeProvider)
 
 
 class Region:

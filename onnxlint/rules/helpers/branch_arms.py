@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from onnxlint.base.records import Edit
 from onnxlint.rules.engine.cst_tree import Statement
 from onnxlint.rules.engine.rule import Rule
-from onnxlint.rules.engine.site import Site, body_of, ended, names_in, orelse_of
+from onnxlint.rules.engine.site import Site, bare, body_of, ended, names_in, operand, orelse_of
 from onnxlint.rules.helpers.value_kinds import Values, condition, fresh, may_reshape
 
 KEYWORDS = {cst.While: "while", cst.IfExp: "ternary", cst.Match: "match", cst.CompIf: "comprehension", cst.If: "if"}
@@ -14,6 +15,7 @@ LONGEST = 100  # columns of a line that is written
 MOST = 190  # arms, one within the other: Python parses no more than 200 parentheses
 # `x <<= n` and `x ^= y` are left out.
 _OPERATORS = frozenset(("+=", "-=", "*=", "/=", "**=", "@=", "&=", "|=", "%=", "//="))
+Arm = dict[str, cst.BaseExpression]  # what an arm sets variables to
 
 
 def keyword_of(rule: Rule, test: cst.CSTNode) -> str:
@@ -24,8 +26,8 @@ def keyword_of(rule: Rule, test: cst.CSTNode) -> str:
     return "if" if at is None else KEYWORDS[type(at)]
 
 
-def chosen(site: Site, node: cst.If, values: Values) -> str | None:
-    """The statements that set what the `if` sets, without it; None where an arm does something else."""
+def chosen(site: Site, node: cst.If, values: Values) -> Edit | None:
+    """Set what the `if` sets, without it; None where an arm does something else."""
     branch = _branch(site, node, values)
     if branch is None:
         return None
@@ -36,24 +38,27 @@ def chosen(site: Site, node: cst.If, values: Values) -> str | None:
         return None  # a later line would read what an earlier one has changed
     if any(name not in arm and not values.is_tensor(cst.Name(name)) for name in names for arm in arms):
         return None  # an arm leaves it unset
-    lines = site.comments(ended(node.with_changes(leading_lines=())))
+    kept = site.comments(*tests)
+    comments = [text for text in site.comments(ended(node.with_changes(leading_lines=()))) if text not in kept]
+    lines: list[cst.Assign] = []
     function = site.function(node)
     if len(names) > 1 and function is not None:  # said once, read for every variable
         for at, test in enumerate(tests):
-            tests[at] = fresh(site, function, "test" if at == 0 else f"test_{at + 1}")
-            lines.append(f"{tests[at]} = {test}")
-    for name in names:
-        value = otherwise.get(name, name)
+            tests[at] = name = cst.Name(fresh(site, function, "test" if at == 0 else f"test_{at + 1}"))
+            lines.append(cst.Assign([cst.AssignTarget(name)], test))
+    for text in names:
+        target = cst.Name(text)
+        value = otherwise.get(text, target)
         for test, body in zip(reversed(tests), reversed(bodies), strict=True):
-            value = f"torch.where({test}, {body.get(name, name)}, {value})"
-        lines.append(broken(f"{name} = ", value, site.indent(node)))
-    return f"\n{site.indent(node)}".join(lines)
+            value = where(site, test, body.get(text, target), value)
+        lines.append(cst.Assign([cst.AssignTarget(target)], broken(site, value, f"{site.indent(node)}{text} = ")))
+    return site.replace_lines(node, node, [cst.SimpleStatementLine([line]) for line in lines], comments)
 
 
-def _branch(site: Site, node: cst.If, values: Values) -> tuple[list[str], list[dict[str, str]], set[str]] | None:
+def _branch(site: Site, node: cst.If, values: Values) -> tuple[list[cst.BaseExpression], list[Arm], set[str]] | None:
     """The conditions of an `if` with its `elif`s; what is assigned under each, and otherwise; what is read for that."""
-    tests: list[str] = []
-    bodies: list[dict[str, str]] = []
+    tests: list[cst.BaseExpression] = []
+    bodies: list[Arm] = []
     reads: set[str] = set()
     rest: Sequence[Statement] = [node]
     while len(rest) == 1 and isinstance(branch := rest[0], cst.If):
@@ -73,30 +78,36 @@ def _read(body: Sequence[Statement]) -> set[str]:
     return names_in(*(s.value for s in body if isinstance(s, (cst.Assign, cst.AugAssign))))
 
 
-def _assigned(site: Site, body: Sequence[Statement], values: Values) -> dict[str, str] | None:
-    """What a block assigns, as text by name; None where it does anything but set variables to tensors or numbers."""
-    texts: dict[str, str] = {}
+def _assigned(site: Site, body: Sequence[Statement], values: Values) -> Arm | None:
+    """What a block assigns, by name; None where it does anything but set variables to tensors or numbers."""
+    assigned: Arm = {}
     for statement in body:
         match statement:
             case cst.Pass():
                 continue
             case cst.Assign([cst.AssignTarget(cst.Name(name))], value):
-                text = site.source(value)
+                new = value
             case cst.AugAssign(cst.Name(name) as target, operator, value):
                 sign = site.source(operator)
                 if sign not in _OPERATORS or not values.is_tensor(target):
                     return None
-                text = f"{name} {sign.removesuffix('=')} {site.operand(value)}"
+                new = site.expression(f"{{one}} {sign.removesuffix('=')} {{other}}", one=target, other=operand(value))
             case _:
                 return None
-        if name in texts or names_in(value) & texts.keys():
+        if name in assigned or names_in(value) & assigned.keys():
             return None
-        if "#" in text or not (values.is_tensor(value) or is_number(value)):
+        if site.comments(value) or not (values.is_tensor(value) or is_number(value)):
             return None
         if may_reshape(value) and name in names_in(value):
             return None  # it has another shape afterwards: what there is to choose from does not fit together
-        texts[name] = text
-    return texts
+        assigned[name] = new
+    return assigned
+
+
+def where(site: Site, test: cst.BaseExpression, *arms: cst.BaseExpression) -> cst.BaseExpression:
+    """The choice between two expressions."""
+    one, other = map(bare, arms)
+    return site.expression("torch.where({test}, {one}, {other})", test=test, one=one, other=other)
 
 
 def is_number(node: cst.BaseExpression) -> bool:
@@ -106,12 +117,12 @@ def is_number(node: cst.BaseExpression) -> bool:
     return isinstance(node, (cst.Integer, cst.Float))
 
 
-def broken(head: str, value: str, indent: str) -> str:
-    """A statement, with the arguments of its call on lines of their own where it would be too long for one."""
-    fits = len(indent) + len(head) + len(value) <= LONGEST
-    call = None if fits or "\n" in value else cst.parse_expression(value)
-    if not isinstance(call, cst.Call):
-        return head + value
-    code = cst.Module([]).code_for_node
-    rows = "".join(f"{indent}    {code(a.with_changes(comma=cst.Comma()))}\n" for a in call.args)
-    return f"{head}{code(call.func)}(\n{rows}{indent})"
+def broken(site: Site, value: cst.BaseExpression, head: str) -> cst.BaseExpression:
+    """A call with its arguments on lines of their own, where it would be too long for one line behind its head."""
+    code = site.tree.code(value)
+    if not isinstance(value, cst.Call) or "\n" in code or len(head) + len(code) <= LONGEST:
+        return value
+    row = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace("    "))
+    ends = [*[row] * (len(value.args) - 1), cst.ParenthesizedWhitespace(indent=True)]
+    args = [a.with_changes(comma=cst.Comma(whitespace_after=end)) for a, end in zip(value.args, ends, strict=True)]
+    return value.with_changes(whitespace_before_args=row, args=args)

@@ -3,7 +3,7 @@
 import libcst as cst
 
 from onnxlint.base.records import Edit
-from onnxlint.rules.engine.site import Site, call_name, is_loaded, variables
+from onnxlint.rules.engine.site import Site, bare, call_name, is_loaded, variables
 from onnxlint.rules.helpers.value_kinds import Values, assigned, stripped
 
 
@@ -23,7 +23,7 @@ def free_names(site: Site, expression: cst.BaseExpression) -> dict[str, Edit] | 
         inner = stripped(values[0])
         if inner is values[0] or not Values(site).is_tensor(inner) or not only_computes(site, function, name.value):
             return None
-        edits[name.value] = site.replace(values[0], site.source(inner))
+        edits[name.value] = site.replace(values[0], bare(inner))
     return edits
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 import libcst as cst
 
 from onnxlint.rules.engine.cst_tree import walk
-from onnxlint.rules.engine.site import Site, call_name, elements, indices, names_in, positional, variables
+from onnxlint.rules.engine.site import Site, bare, call_name, elements, indices, names_in, operand, positional
 
 # Methods of a tensor that give a Python value, or something else that is no tensor.
 _NOT_TENSORS = {
@@ -20,6 +20,7 @@ _TRUTHS = {
     *("logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "isneginf", "isposinf"),
 }
 _IDENTITY = (cst.Is, cst.IsNot, cst.In, cst.NotIn)
+_BOTH, _EITHER = "torch.logical_and({left}, {right})", "torch.logical_or({left}, {right})"
 _WHOLE = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 
 
@@ -173,17 +174,18 @@ def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def condition(values: Values, test: cst.BaseExpression) -> str | None:
+def condition(values: Values, test: cst.BaseExpression) -> cst.BaseExpression | None:
     """The test as an expression whose value is a boolean tensor; None where it is not only about tensors."""
     site = values.site
-    test = stripped(test)
+    test = bare(stripped(test))
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = condition(values, test.expression)
-        return None if inner is None else f"torch.logical_not({inner})"
+        return None if inner is None else site.expression("torch.logical_not({inner})", inner=inner)
     if isinstance(test, cst.BooleanOperation):
         left, right = condition(values, test.left), condition(values, test.right)
-        word = "torch.logical_and" if isinstance(test.operator, cst.And) else "torch.logical_or"
-        return None if left is None or right is None else f"{word}({left}, {right})"
+        if left is None or right is None:
+            return None
+        return site.expression(_BOTH if isinstance(test.operator, cst.And) else _EITHER, left=left, right=right)
     if isinstance(test, cst.Comparison):
         return _comparison(values, test)
     if not values.is_tensor(test):
@@ -191,37 +193,36 @@ def condition(values: Values, test: cst.BaseExpression) -> str | None:
     if isinstance(test, cst.Call):
         name = call_name(test)
         if name == "equal" and len(test.args) == 2:
-            return f"({site.operand(test.args[0].value)} == {site.operand(test.args[1].value)}).all()"
+            one, other = (operand(argument.value) for argument in test.args)
+            return site.expression("({one} == {other}).all()", one=one, other=other)
         if name == "allclose" and isinstance(test.func, cst.Attribute):
-            close = test.with_changes(func=test.func.with_changes(attr=cst.Name("isclose")), lpar=(), rpar=())
-            return f"{site.tree.code(close)}.all()"
-        if name in _TRUTHS:
-            return site.source(test)
-        if site.at_span(cst.Call) is test and site.value().startswith("tensor/bool"):
-            return site.source(test)  # the dataflow knows what the function returns
+            close = test.with_changes(func=test.func.with_changes(attr=cst.Name("isclose")))
+            return site.expression("{close}.all()", close=close)
+        known = site.at_span(cst.Call)  # the dataflow knows what that function returns
+        if name in _TRUTHS or (known and known.func is test.func and site.value().startswith("tensor/bool")):
+            return test
     if isinstance(test, cst.Name) and not site.value(test.value).startswith("tensor/bool"):
         return None  # a flag under a tensor's name is likelier than a number that is asked for being other than zero
-    return f"{site.operand(test)} != 0"
+    return site.expression("{test} != 0", test=operand(test))
 
 
-def _comparison(values: Values, test: cst.Comparison) -> str | None:
-    site = values.site
+def _comparison(values: Values, test: cst.Comparison) -> cst.BaseExpression | None:
     if any(isinstance(c.operator, _IDENTITY) for c in test.comparisons):
         return None
     sides = [stripped(side) for side in (test.left, *(c.comparator for c in test.comparisons))]
-    code = ""
+    code: cst.BaseExpression | None = None
     for left, target, right in zip(sides, test.comparisons, sides[1:], strict=False):
         if not (values.is_tensor(left) or values.is_tensor(right)):
             return None
-        part = f"{_side(site, left)}{site.tree.code(type(target.operator)())}{_side(site, right)}"
-        code = f"torch.logical_and({code}, {part})" if code else part
+        part = cst.Comparison(_side(left), [target.with_changes(comparator=_side(right))])
+        code = part if code is None else values.site.expression(_BOTH, left=code, right=part)
     return code
 
 
-def _side(site: Site, node: cst.BaseExpression) -> str:
+def _side(node: cst.BaseExpression) -> cst.BaseExpression:
     loose = isinstance(node, (cst.Comparison, cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr))
     negated = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
-    return f"({site.source(node)})" if loose or negated else site.source(node)
+    return operand(node) if loose or negated else bare(node)
 
 
 # What these give may have another shape than what they are given.
@@ -253,4 +254,4 @@ def fresh(site: Site, function: cst.FunctionDef, wanted: str) -> str:
 
 def _used(function: cst.FunctionDef) -> set[str]:
     taken = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
-    return taken | {n.value for n in variables(function)}
+    return taken | names_in(function)

@@ -38,8 +38,7 @@ def without_question(
     indent = site.indent(branch)
     first, *rest = continued(ended(block), site.indent(body_of(branch)[0]), indent).body
     comments = site.comments(branch.test, block.header, *first.leading_lines)  # type: ignore[attr-defined]
-    first = first.with_changes(leading_lines=[cst.EmptyLine(comment=cst.Comment(text)) for text in comments])
-    return site.fix(title, safety, site.splice(*site.tree.range(branch), site.lines_of([first, *rest], branch)))
+    return site.fix(title, safety, site.replace_lines(branch, branch, [first, *rest], comments))
 
 
 def under_guard(site: Site, statement: Statement, test: str, title: str) -> Fix | None:
@@ -48,9 +47,8 @@ def under_guard(site: Site, statement: Statement, test: str, title: str) -> Fix 
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
         return None
     line = continued(ended(line), indent, indent + site.tree.module.default_indent).with_changes(leading_lines=())
-    guard = cst.If(cst.parse_expression(test), cst.IndentedBlock([line]))
-    guarded = site.splice(*site.tree.range(statement), site.lines_of([guard], statement))
-    return site.fix(title, Safety.SAFE, guarded)
+    guard = cst.If(site.expression(test), cst.IndentedBlock([line]))
+    return site.fix(title, Safety.SAFE, site.replace_lines(statement, statement, [guard], ()))
 
 
 def only_assignment(branch: cst.CSTNode | None) -> cst.Assign | None:

@@ -45,3 +45,40 @@ def main(name):
 def test_the_arm_for_training_and(call: str, runs: bool) -> None:
     observed = told(project_of({"head.py": MODEL, "export.py": SCRIPT.format(call=call)}))
     assert ("Branch data: x.sum() > 0" in observed) is runs
+
+
+WHOLE = (
+    PRELUDE
+    + """
+class Head(nn.Module):
+    def __init__(self, decode=True):
+        super().__init__()
+        self.decode = decode
+    def forward(self, x):
+        if self.decode:
+            return x if x.sum() > 0 else -x
+        return x
+
+class Detector(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.head = Head(**config)
+    def forward(self, x):
+        return self.head(x)
+"""
+)
+TO_FILE = """
+import torch
+from detector import Detector
+
+def main(config):
+    model = Detector(config)
+    model.head.decode = {on}
+    torch.onnx.export(model, torch.ones(1, 4), "model.onnx", dynamo=True, dynamic_shapes=({{0: "b"}},))
+"""
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_flag_of_a_part_that_two_scripts_set_alike_decides_an_arm_in_both(on: bool) -> None:
+    files = {"detector.py": WHOLE, "a.py": TO_FILE.format(on=False), "b.py": TO_FILE.format(on=on)}
+    assert ("Branch data: x.sum() > 0" in told(project_of(files))) is on

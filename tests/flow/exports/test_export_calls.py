@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from analysing import PRELUDE, analysed, facts_of, project_of, written
+from analysing import PRELUDE, facts_of, project_of, written
 
-from onnxlint.base.probe_records import DimSpec, TensorSpec
-from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.observations import Branch, ExportCall
 
 MODELS = """
@@ -155,131 +152,11 @@ def test_a_span_for_every_argument() -> None:
     assert set(observation.axes_spans) == {"x"}
 
 
-MADE = """
-from dataclasses import dataclass
-
-@dataclass
-class Settings:
-    width: int = 4
-    names: tuple = ("a",)
-
-class Net(nn.Module):
-    def __init__(self, settings, heads=2, *, bias=True):
-        super().__init__()
-        self.body = nn.Linear(settings.width, heads, bias=bias)
-    def forward(self, x, lengths=None, scaled=False):
-        return self.body(x)
-"""
-
-
 def test_the_mode_of_an_object_that_exports_itself_is_known_where_it_is_called() -> None:
     body = "class Own(M):\n    def save(self):\n        torch.onnx.export(self, torch.randn(1, 3, 8, 8), 'm.onnx')\n"
     assert {f.mode for f in facts_of(PRELUDE + MODELS + body) if isinstance(f, ExportCall)} == {None}
     calls = facts_of(PRELUDE + MODELS + body + "def main():\n    torch.onnx.export(1)\n    Own().save()\n")
     assert {f.mode for f in calls if isinstance(f, ExportCall) and f.model} == {"train"}
-
-
-def candidate(body: str, before: str = MADE) -> Candidate:
-    """The one model that a script exports which begins like this."""
-    found = analysed(before + textwrap.dedent(body)).candidates
-    (exported,) = [c for c in found if c.source == "call-site"]
-    return exported
-
-
-def test_an_exported_model_is_built_with_the_arguments_that_the_script_gives() -> None:
-    found = candidate("torch.onnx.export(Net(Settings(8), 3, bias=False), torch.randn(1, 8), 'm.onnx')")
-    assert found.factory == "model:Net"
-    assert found.arguments == {
-        "settings": {"_target_": "model:Settings", "width": 8},
-        "heads": 3,
-        "bias": False,
-    }
-    assert found.reason is None
-
-
-def test_arguments_that_the_source_does_not_tell_leave_the_model_unbuilt() -> None:
-    found = candidate("import json\ntorch.onnx.export(Net(Settings(**json.load(open('s')))), torch.randn(1, 8), 'm')")
-    assert found.reason == "its constructor is given arguments that the source does not tell"
-
-
-def test_a_number_that_has_no_spelling_is_not_taken_over() -> None:
-    assert candidate("torch.onnx.export(Net(Settings(1e999)), torch.randn(1, 8), 'm.onnx')").reason is not None
-    call = "torch.onnx.export(Net(Settings()), (torch.randn(1, 4), torch.tensor([1e999, 2.0])), 'm.onnx')"
-    found = candidate(call)
-    assert isinstance(found.inputs, Mapping)
-    assert found.inputs["lengths"].values == ()
-
-
-def test_numbers_that_the_call_writes_out_are_the_example() -> None:
-    call = "torch.onnx.export(Net(Settings()), (torch.randn(2, 4), torch.tensor([[5], [3]]), True), 'm.onnx')"
-    found = candidate(call)
-    assert isinstance(found.inputs, Mapping)
-    assert found.inputs["x"].values == ()
-    assert found.inputs["lengths"] == TensorSpec("int64", (DimSpec(None, 2), DimSpec(None, 1)), (5, 3))
-    assert found.values == {"scaled": True}
-    assert found.reason is None
-
-
-def test_a_script_that_defines_what_it_exports_names_the_class_once() -> None:
-    body = """
-    def main():
-        torch.onnx.export(Net(Settings()), torch.randn(1, 4), "m.onnx")
-    if __name__ == "__main__":
-        main()
-    """
-    assert candidate(body).factory == "model:Net"
-
-
-HEEDS = {
-    "dropout": "nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1))",
-    "a module of its own that asks": "Asks()",
-    "a dropout by a setting": "nn.Dropout(rate())",
-    "a dropout between the layers of an LSTM": "nn.LSTM(4, 4, 2, dropout=0.1)",
-    "a layer of attention with dropout": "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 2)",
-    "instance norm that keeps statistics": "nn.InstanceNorm1d(4, track_running_stats=True)",
-}
-HEEDS_NOT = {
-    "layers without a mode": "nn.Sequential(nn.Conv1d(4, 4, 1), nn.GroupNorm(1, 4), nn.GELU())",
-    "modules in a list": "nn.ModuleList([nn.Linear(4, 4), Plain()])",
-    "what nobody knows": "make_layer()",
-    "a part in eval mode": "nn.ModuleList([Plain(), Asks().eval()])",
-    "a part that a function puts in eval mode": "evaluated()",
-    "a recurrent layer": "nn.GRU(4, 4, dropout=0.0)",
-    "a dropout of one recurrent layer": "nn.LSTM(4, 4, dropout=0.1)",
-    "no dropout": "nn.Sequential(nn.Dropout(0.0), nn.Dropout2d(p=0))",
-    "batch norm, which is written as in eval mode": "nn.BatchNorm1d(4)",
-    "instance norm": "nn.InstanceNorm1d(4)",
-}
-ASKS = """
-from elsewhere import make_layer
-class Asks(nn.Module):
-    def forward(self, x):
-        return x * 2 if self.training else x
-class Plain(nn.Module):
-    def forward(self, x):
-        return x * 2
-def evaluated():
-    part = Asks()
-    part.eval()
-    return part
-class Whole(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.width = 4
-        self.inner = {}
-    def forward(self, x):
-        return self.inner(x)
-"""
-
-
-@pytest.mark.parametrize("inner", HEEDS.values(), ids=HEEDS.keys())
-def test_the_mode_matters_to(inner: str) -> None:
-    assert export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters
-
-
-@pytest.mark.parametrize("inner", HEEDS_NOT.values(), ids=HEEDS_NOT.keys())
-def test_the_mode_does_not_matter_to(inner: str) -> None:
-    assert not export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters
 
 
 def test_an_export_in_a_function_is_what_each_of_its_callers_makes_of_it() -> None:
@@ -315,19 +192,6 @@ def test_the_part_of_a_model_from_a_checkpoint_is_what_is_exported() -> None:
     call = f"torch.onnx.export(Lit.load_from_checkpoint('m').net.eval(), {IMAGE}, 'm.onnx')"
     observation = export(call, f"import lightning\n{whole}")
     assert (observation.model, observation.mode) == ("M", "eval")
-
-
-@pytest.mark.parametrize(
-    ("inner", "named"),
-    [
-        ("Asks()", ("`Asks` reads `self.training`",)),
-        ("nn.Sequential(nn.BatchNorm2d(3), nn.Dropout(0.5))", ("dropout stays in training mode",)),
-        ("[nn.Dropout(0.5), Asks()]", ("dropout stays in training mode", "`Asks` reads `self.training`")),
-        ("nn.GRU(4, 4, 2, dropout=0.5)", ("`GRU` stays in training mode",)),
-    ],
-)
-def test_what_differs_in_training_mode_is_named(inner: str, named: tuple[str, ...]) -> None:
-    assert export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters == named
 
 
 @pytest.mark.parametrize(

@@ -444,3 +444,52 @@ def test_a_method_in_use_that_infers_without_the_targets_is_what_is_exported(
 ) -> None:
     found = findings_of(SPEAKING.format(name=name, called=called, more=more))
     assert sorted(code for code, _, _ in found) == hit
+
+
+BATCHES = """\
+class Speaker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.text, self.decoder = nn.Linear(4, 4), Decoder()
+
+    def forward(self, batch):
+        texts, lengths, \\
+            sounds = batch
+        return self.decoder(self.text(texts), sounds, lengths) + torch.rand(lengths.shape[0], 1)
+
+    def inference(self, batch):
+        {first}
+        return self.decoder.inference(self.text(texts))
+
+class Decoder(nn.Module):
+    def forward(self, memory, sounds, lengths):
+        self.mask = lengths > 2
+        return self.step(memory + sounds)
+
+    def inference(self, memory):
+        self.mask = None
+        return self.step(memory)
+
+    def step(self, x):
+        if self.mask is not None:
+            x = x * self.mask.sum().item()
+        if x.max() > 1:
+            x = x * 2
+        return x
+
+def speak(model, text):
+    return model.inference(text)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "hit"),
+    [
+        ("texts = batch", [("ONX101", 27)]),
+        ("texts, sounds, lengths = batch", [("ONX101", 27), ("ONX305", 9), ("ONX401", 26)]),
+    ],
+)
+def test_a_method_that_infers_from_one_tensor_does_without_the_targets_in_the_batch_of_forward(
+    first: str, hit: list[tuple[str, int]]
+) -> None:
+    assert sorted((code, line) for code, line, _ in findings_of(BATCHES.format(first=first))) == hit

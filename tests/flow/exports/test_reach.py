@@ -238,6 +238,31 @@ def test_what_only_a_function_for_another_format_makes_is_outside() -> None:
     assert _outside({**files, "export.py": script}) == {"flat.py": "", "jit.py": why, "both.py": ""}
 
 
+GRAPH = "it reads a graph object, which no exporter takes"
+PROCESSES = "it exchanges tensors with other processes, and has no layers"
+
+
+@pytest.mark.parametrize(
+    ("first", "layer", "why"),
+    [
+        ('x = x + graph.ndata["position"]', "nn.Linear(3, 3)", GRAPH),
+        ("with graph.local_scope():\n                x = graph.propagate(x)", "nn.Linear(3, 3)", GRAPH),
+        ("x = x + graph.data", "nn.Linear(3, 3)", ""),
+        ("torch.distributed.broadcast(x, graph)", "len", PROCESSES),
+        ("dist.all_gather(graph, x)", "len", PROCESSES),
+        ("dist.all_reduce(self.layer.weight)", "nn.Linear(3, 3)", ""),
+        ("x = x + dist.scale", "len", ""),
+    ],
+)
+def test_a_class_that_reads_what_no_export_has(first: str, layer: str, why: str) -> None:
+    branch = f"if x.sum() > 0:\n            {first}\n"
+    own = _net("Own").replace("forward(self, x)", "forward(self, x, graph)").replace("if x.sum() > 0:\n", branch)
+    own = own.replace(
+        "    def", f"    def __init__(self):\n        super().__init__()\n        self.layer = {layer}\n\n    def"
+    )
+    assert _outside({"model.py": _net("Net"), "own.py": own}) == {"model.py": "", "own.py": why}
+
+
 @pytest.mark.parametrize(("last", "why"), [("y = -x", "its forward returns nothing"), ("return -x", "")])
 def test_a_class_whose_forward_ends_with(last: str, why: str) -> None:
     tried = _net("Tried").replace("return x", "x = x + 1").replace("return -x", last)
@@ -297,3 +322,30 @@ def test_what_an_exported_model_runs_counts_as_exported_and_what_may_be_does_not
         (o.span.path.rpartition("/")[2], type(o)): o.exported for o in seen if isinstance(o, (Branch, ExportCall))
     }
     assert exported == {("export.py", ExportCall): True, ("model.py", Branch): True, ("other.py", Branch): False}
+
+
+@pytest.mark.parametrize(
+    ("user", "elsewhere", "apart"),
+    [
+        ("Discriminator", "", True),
+        ("TextureLoss", "", True),
+        ("Discriminator", "\nclass Test_bands(unittest.TestCase):\n    bands = Bands\n", True),
+        ("NetWithLoss", "", False),
+        ("Encoder", "", False),
+        ("Discriminator", "\nclass Net2(nn.Module):\n    bands = Bands\n", False),
+    ],
+)
+def test_what_only_a_discriminator_or_a_loss_is_made_of_is_outside_with_it(
+    user: str, elsewhere: str, apart: bool
+) -> None:
+    holds = "class {}(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.{} = {}()\n\n"
+    whole = holds.format(user, "bands", "Bands") + "    def forward(self, x):\n        return self.bands(x)\n"
+    test = "test_bands.py" if "Test" in elsewhere else "other.py"
+    files = {
+        "net.py": _net("Net"),
+        "parts.py": _net("Bands"),
+        "against.py": f"{PRELUDE}from parts import Bands\n\n{whole}",
+        test: f"{PRELUDE}from parts import Bands\n{elsewhere}",
+    }
+    outside = _outside(files)
+    assert (outside["net.py"], "only" in outside["parts.py"]) == ("", apart)

@@ -32,3 +32,34 @@ def test_the_length_that_a_layer_is_made_for_is_set(wide: str, sure: bool) -> No
     doubt = "" if sure else "?"
     expected = [f"Branch dim: L > 64{doubt}", f"Branch dim: length % 2 == 0{doubt}"]
     assert told(SOURCE.format(wide=wide)) == expected
+
+
+HELD = """\
+class Projector(nn.Module):
+    def __init__(self, seq_len, width):
+        super().__init__()
+        self.series = nn.Conv1d({channels}, out_channels=1, kernel_size=3)
+    def forward(self, x):
+        return self.series(x)
+
+class Model(nn.Module):
+    def __init__(self, configs):
+        super().__init__()
+        self.tau = Projector({built}, width=configs.d_model)
+    def forward(self, x: Tensor):
+        B, L, D = x.shape
+        return x * 2 if L > 64 else x * self.tau(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("channels", "built", "sure"),
+    [
+        ("in_channels=seq_len", "seq_len=configs.seq_len", False),
+        ("seq_len", "configs.seq_len", False),
+        ("in_channels=width", "seq_len=configs.seq_len", True),
+        ("in_channels=seq_len", "configs.d_model", True),
+    ],
+)
+def test_the_length_that_a_part_is_built_for_is_set(channels: str, built: str, sure: bool) -> None:
+    assert told(HELD.format(channels=channels, built=built)) == [f"Branch dim: L > 64{'' if sure else '?'}"]

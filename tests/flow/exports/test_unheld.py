@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from analysing import PRELUDE, facts_of, project_of
+from analysing import PRELUDE, analysed, facts_of, project_of
+
+from onnxlint.flow.state.observations import RandomDraw
 
 MODEL = (
     PRELUDE
@@ -75,3 +77,74 @@ def test_a_function_with_a_gradient_of_its_own_that_nothing_applies() -> None:
     project = project_of({"model.py": source, "export.py": SCRIPT.format(imported="")})
     (why,) = {o.outside for o in facts_of(project) if o.text == "scores.sum() > 0"}
     assert why.endswith("names it, and it has no layers")
+
+
+PART = """
+class Part(nn.Module):
+    def forward(self, x):
+        return self.change(x) + {draw}
+
+    def change(self, x):
+        return x * 2
+
+class Holder({base}):
+    def __init__(self):
+        super().__init__()
+        {made}
+
+    def features(self, x):
+        return {used}
+
+    def load(self, state):
+        self.part.load_state_dict(state)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "base", "more", "outside"),
+    [
+        ("self.part = Part()", "self.part.change(x)", "nn.Module", "", True),
+        ("self.part = Part()", "self.part(x)", "nn.Module", "", False),
+        ("self.part = Part()", "self.part.forward(x)", "nn.Module", "", False),
+        ("self.part = Part()", "run(self.part, self.part.change(x))", "nn.Module", "", False),
+        ("self.part = Part()", "x", "nn.Module", "", False),
+        ("self.part = Part()", "self.part.change(x)", "object", "", False),
+        ("self.part = nn.Sequential(Part())", "self.part.change(x)", "nn.Module", "", False),
+        ("self.part = Part()", "self.part.change(x)", "nn.Module", "class Other(Part):\n    pass\n", False),
+        ("self.part = Part()", "self.part.change(x)", "nn.Module", "PARTS = {'own': Part}\n", False),
+    ],
+)
+def test_a_part_of_which_other_methods_are_called_alone(
+    made: str, used: str, base: str, more: str, outside: bool
+) -> None:
+    text = PRELUDE + PART.format(draw="torch.rand(x.shape)", made=made, used=used, base=base) + more
+    draws = [o for o in analysed(project_of(text)).observations if isinstance(o, RandomDraw)]
+    assert [bool(o.outside) for o in draws] == [outside]
+
+
+def test_a_part_that_another_module_calls_through_its_holder_is_run() -> None:
+    text = PART.format(
+        draw="torch.rand(x.shape)", made="self.part = Part()", used="self.part.change(x)", base="nn.Module"
+    )
+    other = "from holder import Holder\n\ndef run(x):\n    return Holder().part(x)\n"
+    draws = [
+        o
+        for o in analysed(project_of({"holder.py": PRELUDE + text, "run.py": other})).observations
+        if isinstance(o, RandomDraw)
+    ]
+    assert [o.outside for o in draws] == [""]
+
+
+@pytest.mark.parametrize(
+    ("replaces", "outside"), [("    model.forward = model.features\n", "no export calls its forward"), ("", "")]
+)
+def test_a_part_that_only_training_calls_where_the_export_replaces_forward(replaces: str, outside: str) -> None:
+    text = PART.format(draw="torch.rand(x.shape)", made="self.part = Part()", used="x * 2", base="nn.Module")
+    text += "\n    def forward(self, x):\n        return self.part(x)\n"
+    script = (
+        f"\ndef main():\n    model = Holder().eval()\n{replaces}"
+        "    torch.onnx.export(model, torch.zeros(1, 3), 'holder.onnx')\n"
+        "    torch.onnx.export(read(), torch.zeros(1), 'm')\n"
+    )
+    draws = [o for o in analysed(project_of(PRELUDE + text + script)).observations if isinstance(o, RandomDraw)]
+    assert {o.outside for o in draws} == {outside}

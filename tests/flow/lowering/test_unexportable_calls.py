@@ -102,6 +102,18 @@ FOUND = {
             "Call export-error: normalize(x, [0.5], [0.2])",
         ],
     ),
+    "the shape of data, and its size": (
+        "b, n = x.data.size()[:2]\nreturn x.view(x.data.shape[0], -1) + x.new_zeros(b, n)",
+        ["Escape a size after unflatten dim: x.data.shape", "Escape a size after unflatten dim: x.data.size()"],
+    ),
+    "distributions that ask whether their parameters are valid, and some that do not": (
+        """
+        from torch.distributions import Categorical, Independent, Normal
+        spread = Independent(Normal(x, x.exp(), validate_args=False), 1)
+        return spread.mean + Normal(0.0, 1.0).mean, Categorical(logits=x).probs, Normal(x, self.scale).mean
+        """,
+        ["Call export-error: Categorical(logits=x)", "Call export-error: Normal(x, self.scale)"],
+    ),
     "a number for a scripted function": (
         "return shortened(x, int(lengths[-1]) + 1)",
         ["Escape int() data: int(lengths[-1])"],
@@ -256,8 +268,8 @@ FOUND = {
         ["Call export-error: torch.cdist(a, a, compute_mode='donot_use_mm_for_euclid_dist')"],
     ),
     "a distance of matrices from one": (
-        "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a[None], a)",
-        ["Call export-error: torch.cdist(a[None], a)"],
+        "a = torch.ones(5, 3) * x.sum()\nreturn torch.cdist(a[None], a)",
+        ["Call export-error: torch.cdist(a[None], a)", "Call wrong-values: torch.cdist(a[None], a)"],
     ),
     "an embedding with bounded rows": ("return self.limited(lengths)", ["Call wrong-values: self.limited(lengths)"]),
     "a sum into repeated places": (
@@ -368,7 +380,8 @@ SILENT = {
     "left *= 2\nreturn y.sum() + left",
     "the clock in a message": "start = time.time()\ny = x * 2\nprint(time.time() - start)\nreturn y",
     "a branch on the clock": "start = time.time()\nif time.time() - start > 5:\n    print('slow')\nreturn x * 2",
-    "the shape of data": "return x.view(x.data.shape[0], -1)",
+    "how many axes data has": "return x.view(2, -1) if x.data.dim() > 2 and x.data.ndim > 2 else x",
+    "the shape of data that is not on the inputs": "return x * self.lin.weight.data.shape[0]",
     "a new tensor of the dtype of data": "return x + x.data.new(3).zero_()",
     "the dtype of data": "return mask.to(self.lin.weight.data.dtype)",
     "detach": "return x.detach() * 2",
@@ -515,3 +528,10 @@ def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
 def test_who_has_no_translation_for_an_operator(operator: str, refused: tuple[str, ...]) -> None:
     found = findings_of(forward(f"return torch.ops.{operator}(x, 0.1)"))
     assert [effects for code, _, effects in found if code == "ONX409"] == [refused]
+
+
+def test_a_module_that_turns_validation_off_for_all_distributions() -> None:
+    switch = "torch.distributions.Distribution.set_default_validate_args(False)\n\n"
+    body = forward("return torch.distributions.Normal(x, x.exp()).mean")
+    assert told(body) == ["Call export-error: torch.distributions.Normal(x, x.exp())"]
+    assert told(switch + body) == []

@@ -301,12 +301,17 @@ SPELLED = ("", "torch.", "torch.nn.", "torch.nn.functional.", "torch.Tensor.", "
 def test_an_entry_of_the_overlay_names_its_source_and_versions_and_operators_that_torch_has(
     entry: dict[str, Any],
 ) -> None:
-    assert set(entry) <= {"form", "names", "arguments", "limit", "outcomes", "seen", "source", "measured", "unlisted"}
-    assert entry["measured"] or "documentation" in entry["source"] or entry["source"].startswith("rules/")
+    required, more = {"form", "names", "outcomes", "source", "measured"}, {"arguments", "limit", "seen", "unshown"}
+    assert required <= set(entry) <= required | more | {"assumed", "unlisted"}
+    of_torch = any(name.partition(".")[0] == "torch" for name in entry["names"])
+    assert entry["measured"] or not of_torch, "what is said of torch is measured"
+    assert set(entry["outcomes"]) <= set(entry.get("seen", entry["outcomes"])) or entry["unshown"]
+    assert entry["source"] == "measured" or "documentation" in entry["source"] or entry["source"].startswith("rules/")
     assert not entry["source"].startswith("rules/") or (ROOT / entry["source"]).is_file()
     assert entry["source"] == "measured" or "measured" not in entry["source"]
     known_versions = {OpTable.load(version).versions["torch"] for version in shipped()}
     assert set(entry["measured"]) <= known_versions
+    assert set(entry.get("assumed", ())) <= known_versions - set(entry["measured"])
     for table in (OpTable.load(v) for v in shipped() if OpTable.load(v).versions["torch"] in entry["measured"]):
         for name in entry["names"]:
             listed = name in table._rows or any(table.get(spelled + name) for spelled in SPELLED)

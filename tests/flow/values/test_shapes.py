@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysing import PRELUDE, project_of, result_of
+from analysing import PRELUDE, analyse, project_of, result_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from onnxlint.flow.entry_points import analyse
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import CONFIG, Config, Const, Data, Dim, Extent, Shape, Tensor, Tuple, Value, as_int
 

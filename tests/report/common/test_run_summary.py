@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import report_samples as samples
 
-from onnxlint.base.records import Report, Severity
+from onnxlint.base.records import Report, Severity, VerdictKind
 from onnxlint.report.common import run_summary
 
 
@@ -37,3 +37,17 @@ def test_a_command_to_copy_names_the_file_whatever_is_in_its_name(
     finding = dataclasses.replace(samples.CONFIRMED, span=dataclasses.replace(samples.CONFIRMED.span, path=name))
     sentence = run_summary.fixes(Report((finding,), captured=True), show_all=False)
     assert shlex.split(sentence.split("`")[1])[-1] == name
+
+
+def test_a_report_ends_with_what_can_be_done() -> None:
+    whole = samples.REPORTS["whole"]
+    assert run_summary.reproductions(whole, show_all=True).startswith(
+        "1 confirmed finding has a reproduction: `onnxlint repro "
+    )
+    assert run_summary.reproductions(Report(), show_all=True) == ""
+    suspected = tuple(dataclasses.replace(f, verdict=VerdictKind.SUSPECTED) for f in whole.findings)
+    assert run_summary.reproductions(dataclasses.replace(whole, findings=suspected), show_all=True) == ""
+    (proved,) = [f for f in whole.findings if any(e.repro for e in f.evidence)]
+    moved = tuple(dataclasses.replace(e, repro="kept/else where/repro.py") for e in proved.evidence)
+    told = run_summary.reproductions(Report(findings=(dataclasses.replace(proved, evidence=moved),)), show_all=False)
+    assert told.endswith("`onnxlint repro 'else where' --repro-dir kept`")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint.base import workers
 from onnxlint.base.records import Report
 from onnxlint.config.settings import Settings
 from onnxlint.rules.engine import observed_file
+from onnxlint.rules.engine.registry import all_rules
 from onnxlint.rules.engine.source_page import Page
 from onnxlint.run.pipeline import run_check
 
@@ -50,3 +52,16 @@ def test_an_error_of_our_own_is_reported_beside_the_finding(tmp_path: Path, monk
         ("error", "internal error before the rules: ZeroDivisionError: ", 7)
     ]
     assert [f.code for f in report.findings] == ["ONX101"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, type("End", (BaseException,), {"__module__": workers.__name__})])
+def test_an_interrupt_while_a_rule_runs_ends_the_run(
+    error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise error
+
+    rule = all_rules()["ONX101"]
+    monkeypatch.setattr(type(rule), "handlers", dict.fromkeys(rule.handlers, interrupted))
+    with pytest.raises(error):
+        checked(MODEL, tmp_path)

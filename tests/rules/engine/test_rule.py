@@ -53,12 +53,12 @@ def examples() -> list[type[Rule]]:
     return classes(*(textwrap.dedent(block) for block in blocks if "(Rule)" in block))
 
 
-def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch, *operators: str) -> list[Finding]:
     """What one rule says of the model, under the contract of another."""
     (folder / "model.py").write_text(MODEL)
     monkeypatch.setattr(rule, "code", "ONX404")
     catalogue = load_catalogue()
-    watching = {**catalogue, "ONX404": replace(catalogue["ONX404"], operators=("torch.std",), fix=None)}
+    watching = {**catalogue, "ONX404": replace(catalogue["ONX404"], operators=operators or ("torch.std",), fix=None)}
     monkeypatch.setattr("onnxlint.run.static_pass.load_catalogue", lambda: watching)
     monkeypatch.setattr("onnxlint.rules.engine.look_through.rules_of", lambda codes: ({"ONX404": rule()}, []))
     return list(run_check([folder], Settings(root=folder, static_only=True, cache=False)).findings)
@@ -121,6 +121,29 @@ def test_a_method_for_calls_gets_each_kind_of_call_but_those_of_other_methods(
     ]
 
 
+def test_operators_are_seen_by_their_sign_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Calls(Rule):
+        code = "ONX499"
+
+        def on_call(self, node: cst.CSTNode, call: Call) -> Objections:
+            yield Objection(f"{call.op}: {call.text}", "a")
+
+    body = (
+        "y = (x @ x.transpose(0, 1)) + x\n        y += torch.add(x, 1)\n        n = len(y.shape) + 1\n        y = y * n"
+    )
+    monkeypatch.setattr(f"{__name__}.MODEL", MODEL.replace("y = torch.std(x)  # a function", body))
+    assert [f.message for f in findings(Calls, tmp_path, monkeypatch, "torch.matmul", "torch.add")] == [
+        "torch.add: (x @ x.transpose(0, 1)) + x",
+        "torch.matmul: x @ x.transpose(0, 1)",
+        "torch.add: torch.add(x, 1)",
+        "torch.add: y + z.mean()",
+    ]
+    assert [f.message for f in findings(Calls, tmp_path, monkeypatch, "torch.add_", "torch.mul")] == [
+        "torch.add_: y += torch.add(x, 1)",
+        "torch.mul: y * n",
+    ]
+
+
 def test_nothing_is_watched_that_no_rule_asks_for() -> None:
     assert watched(load_catalogue()) == frozenset()
     assert set(registry.all_rules()) <= set(load_catalogue())
@@ -170,12 +193,12 @@ def test_a_class_that_contradicts_itself_is_refused(names: dict[str, Any], messa
         declared(**names)
 
 
-MACHINERY = {"page", "pieces", "site", "tree"}  # which align libcst's trees with those of `ast`, and text with both
-RULES = sorted(path for path in (ROOT / "onnxlint" / "rules").glob("*.py") if path.stem not in MACHINERY)
+# All but the engine, which aligns libcst's trees with those of `ast`, and text with both.
+RULES = sorted(path for folder in ("", "helpers") for path in (ROOT / "onnxlint" / "rules" / folder).glob("*.py"))
 
 
 @pytest.mark.parametrize("path", RULES, ids=[path.stem for path in RULES])
-def test_a_rule_works_on_libcst_nodes_alone(path: Path) -> None:
+def test_a_rule_and_a_helper_of_rules_work_on_libcst_nodes_alone(path: Path) -> None:
     imported = {
         name.partition(".")[0]
         for node in ast.walk(ast.parse(path.read_text()))

@@ -132,7 +132,7 @@ BRANCHES = {
         """,
         """
         h = torch.where(h.sum() > 0, torch.where(h > 0,
-                            h, -h), h + 1)
+                        h, -h), h + 1)
         return h
         """,
     ),

@@ -237,14 +237,6 @@ def test_a_read_only_file_is_left_and_said_to_be(folder: Path) -> None:
     assert check("--diff")[0] == 1, "a difference can be shown all the same"
 
 
-def test_a_file_that_has_changed_since_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "model.py"
-    path.write_text("new\n")
-    change = Change("model.py", path, b"old\n", "old\n", "fixed\n", "utf-8")
-    assert write(change) == "the file has changed since it was read: run again"
-    assert path.read_text() == "new\n"
-
-
 def on_a_full_disk(*flags: str, room: int = 100) -> tuple[int, str, str]:
     """Run where no file can grow beyond some bytes."""
     done = subprocess.run(
@@ -396,15 +388,6 @@ def test_a_link_that_leads_out_of_the_checked_tree_is_not_followed(
         assert (folder / "model.py").read_text() != MODEL
     assert check(*flags, str(outside.parent), "link.py")[0] != 2, "the target is checked"
     assert outside.read_text() != MODEL
-
-
-def test_text_that_the_encoding_lacks_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "model.py"
-    path.write_bytes(b"old\n")
-    fault = write(Change("model.py", path, b"old\n", "old\n", "\u20ac\n", "latin-1"))
-    assert fault is not None
-    assert "latin-1" in fault
-    assert path.read_bytes() == b"old\n"
 
 
 @pytest.mark.parametrize("flags", [("--fix", "--add-noqa"), ("--diff", "--add-noqa"), ("--fix", "--watch")])

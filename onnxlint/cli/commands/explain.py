@@ -1,0 +1,31 @@
+"""`onnxlint explain`: one rule, as its contract has it."""
+
+from collections.abc import Mapping
+
+import click
+
+from onnxlint.base.catalogue import load_catalogue, plugin_faults
+from onnxlint.cli.options import rule_items
+from onnxlint.cli.output import deliver, wants_color, width
+from onnxlint.config.rule_selectors import unknown_selector
+
+
+@click.command("explain")
+@click.argument("rule", shell_complete=rule_items)
+def command(rule: str) -> int:
+    """Explain RULE, a code such as ONX101 or a name such as tensor-branch."""
+    rules = load_catalogue()
+    contract = next((r for r in rules.values() if rule.upper() == r.code or rule.lower() == r.name), None)
+    if contract is None:
+        names = {r.code: r.name for r in rules.values()}
+        if rule.upper() in plugin_faults():
+            raise click.ClickException(plugin_faults()[rule.upper()])
+        raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
+    from onnxlint.report.formats.rule_pages import explain_rule
+
+    return deliver(explain_rule(contract, color=wants_color(), width=min(width(), 100)), "full")
+
+
+def _several(prefix: str, names: Mapping[str, str]) -> str:
+    meant = [f"{code} ({name})" for code, name in names.items() if code.startswith(prefix.upper())]
+    return f"`{prefix}` means {len(meant)} rules; choose one: {', '.join(meant)}"

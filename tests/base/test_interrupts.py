@@ -1,0 +1,112 @@
+"""Signals that end a run: reported as shells have them, taken once, and held back where something has to end first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from onnxlint.base import interrupts
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """What this process does about signals is as before in the end."""
+    before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_each_signal_interrupts_the_run_and_has_its_exit_code(name: str, code: int) -> None:
+    script = (
+        "import os, signal, sys, time\n"
+        "from onnxlint.base import interrupts\n"
+        "interrupts.listen()\n"
+        "signal.signal(signal.SIGINT, interrupts._interrupt)\n"
+        "try:\n"
+        f"    os.kill(os.getpid(), signal.{name})\n"
+        "    time.sleep(30)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('told')\n"
+        "    sys.exit(interrupts.exit_code())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode, done.stderr) == ("told\n", code, "")
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    interrupts.listen()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    assert callable(signal.getsignal(signal.SIGTERM))
+    interrupts.forget()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+
+
+def test_a_signal_that_is_sent_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert interrupts.note(signal.SIGTERM)
+    assert interrupts.received() == signal.SIGTERM
+    now += 0.5
+    assert not interrupts.note(signal.SIGTERM)
+    now += 2
+    assert interrupts.note(signal.SIGINT)
+    assert interrupts.received() == signal.SIGINT
+    assert interrupts.exit_code() == 130
+
+
+def test_what_is_done_while_signals_are_noted_comes_to_an_end() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with interrupts.noted() as seen:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        assert sorted(seen) == sorted([signal.SIGTERM, signal.SIGINT])
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_waits_until_what_defers_it_is_done() -> None:
+    seen = []
+    with interrupts.handled_by(lambda number, _: seen.append(number)):
+        with interrupts.deferred():
+            signal.raise_signal(signal.SIGTERM)  # to this thread: one to the process, another thread would take
+            time.sleep(0.01)
+            assert seen == []
+        time.sleep(0.01)
+        assert seen == [signal.SIGTERM]
+
+
+def test_a_signal_waits_where_another_thread_would_take_it() -> None:
+    seen: list[int] = []
+    done = threading.Event()
+    other = threading.Thread(target=done.wait, args=(10,))
+    other.start()
+    try:
+        with interrupts.handled_by(lambda number, _: seen.append(number)):
+            with interrupts.deferred():
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.05)
+                assert seen == []
+            time.sleep(0.05)
+            assert seen == [signal.SIGTERM]
+    finally:
+        done.set()
+        other.join()
+
+
+def test_handlers_are_as_before_after_an_error() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ValueError, match="x"), interrupts.handled_by(lambda *_: None), interrupts.deferred():
+        raise ValueError("x")
+    assert signal.getsignal(signal.SIGINT) is before

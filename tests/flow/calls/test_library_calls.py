@@ -1,0 +1,68 @@
+"""Calls of libraries: what torch, numpy and math give, and which of them are observed."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import BATCH, LENGTH, told, words_of
+
+from onnxlint.flow.values.domain import Const, Tensor
+
+X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("torch.nn.functional.relu(x)", "tensor:batch,length,4"),
+        ("torch.relu(input=x)", "tensor:batch,length,4"),
+        ("nn.Linear(4, 9)(x)", "tensor/float:batch,length,9"),
+        ("torch.Size([1, 2])", "1 & 2"),
+        ("math.ceil(x.shape[0] / 2)", "dim"),
+        ("math.sqrt(4)", "config"),
+        ("np.array([1, 2])", "config"),
+        ("np.array(x)", "array"),
+        ("x.item()", "data"),
+        ("x.tolist()", "data"),
+        ("x.detach().cpu().numpy()", "array"),
+        ("torch.finfo(x.dtype).min", "config"),
+        ("torch.no_such_function(x)", "unknown"),
+        ("partial(torch.sum, dim=1)(x)", "tensor:batch,4"),
+    ],
+)
+def test_the_call_gives(call: str, words: str) -> None:
+    assert words_of(call, X) == words
+
+
+def observed(body: str) -> list[str]:
+    lines = textwrap.indent(textwrap.dedent(body), " " * 8)
+    model = "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    model += "        self.register_buffer('scale', torch.ones(1))\n"
+    return [line.rstrip("?") for line in told(f"{model}    def forward(self, x: Tensor):\n{lines}\n")]
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        ("return x * x.max().item()", ["Escape .item() data: x.max().item()"]),
+        ("return x * math.floor(x.max())", ["Escape math.floor() data: math.floor(x.max())"]),
+        ("return x + torch.rand(3)", ["RandomDraw torch: torch.rand(3)"]),
+        ("return x if self.training else x * 2", []),
+        ("return x + random.random()", ["RandomDraw python: random.random()"]),
+        ("return F.dropout(x, 0.5)", ["DropoutCall: F.dropout(x, 0.5)"]),
+        ("return F.dropout(x, 0.5, self.training)", []),
+        ("self.scale.mul_(2)\nreturn x * self.scale", ["StateWrite buffer: self.scale"]),
+        ("y = x.view(-1)\ny.mul_(2)\nreturn x", ["ViewWrite: y.mul_(2)"]),
+        ("y = x.view(-1).clone()\ny.mul_(2)\nreturn x + y", []),
+    ],
+)
+def test_what_is_observed_of_a_call(body: str, seen: list[str]) -> None:
+    assert observed(body) == seen
+
+
+def test_a_function_that_its_file_defines_hides_no_library() -> None:
+    source = "def relu(x):\n    return x if x.sum() > 0 else -x\n"
+    source += "class M(nn.Module):\n    def forward(self, x: Tensor):\n        return torch.relu(x) + {}(x)\n"
+    assert told(source.format("relu")) == ["Branch data: x.sum() > 0"]
+    assert told(source.format("F.relu")) == []

@@ -1,0 +1,80 @@
+"""Conditions: which arm each exporter takes, what a test reads, and what an arm knows of the names tested."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import facts_of, told
+
+from onnxlint.flow.state.observations import Branch
+
+
+def observed(body: str, parameters: str = "x: Tensor, mask=None") -> list[str]:
+    """The observations of a forward with this body."""
+    lines = textwrap.indent(textwrap.dedent(body).strip(), " " * 8)
+    return told(f"class M(nn.Module):\n    def forward(self, {parameters}):\n{lines}\n")
+
+
+ARM = "if {test}:\n    return x * x.max().item()\nreturn x"
+READ = "Escape .item() data: x.max().item()"
+
+
+@pytest.mark.parametrize(
+    ("test", "runs"),
+    [
+        ("True", True),
+        ("not True", False),
+        ("3 > 4", False),
+        ("x is None", False),
+        ("x is not None", True),
+        ("isinstance(x, list)", False),
+        ("not isinstance(x, list)", True),
+        ("False and x.sum() > 0", False),
+        ("x.dtype == torch.float16", False),
+        ("self.training", False),
+        ("not self.training", True),
+    ],
+)
+def test_the_arm_of_a_test_that_every_export_decides_alike(test: str, runs: bool) -> None:
+    assert observed(ARM.format(test=test)) == ([READ] if runs else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "exporters"),
+    [
+        ("torch.jit.is_tracing()", ("torchscript",)),
+        ("torch.compiler.is_compiling()", ("dynamo",)),
+        ("not torch.jit.is_tracing()", ("dynamo",)),
+        ("torch.jit.is_tracing() or torch.compiler.is_compiling()", ("torchscript", "dynamo")),
+    ],
+)
+def test_a_test_of_who_exports_leaves_the_arm_to_that_exporter(test: str, exporters: tuple[str, ...]) -> None:
+    body = ARM.format(test=test).replace("x.max().item()", "(1 if x.max() > 2 else 3)")
+    (branch,) = facts_of(f"class M(nn.Module):\n    def forward(self, x: Tensor):\n{textwrap.indent(body, ' ' * 8)}\n")
+    assert isinstance(branch, Branch)
+    assert branch.exporters == exporters
+
+
+@pytest.mark.parametrize(
+    ("test", "branches"),
+    [
+        ("x.sum() > 0", ["Branch data: x.sum() > 0"]),
+        ("mask is None and x.sum() > 0", ["Branch data: mask is None and x.sum() > 0"]),
+        ("x.shape[0] > 4", ["Branch dim: x.shape[0] > 4"]),
+        ("x.ndim == 3", []),
+        ("mask is None", []),
+    ],
+)
+def test_what_a_test_reads(test: str, branches: list[str]) -> None:
+    assert [line.rstrip("?") for line in observed(f"if {test}:\n    return x + 1\nreturn x")] == branches
+
+
+def test_an_arm_that_only_raises_is_an_assertion() -> None:
+    assert observed("if x.sum() > 0:\n    raise ValueError\nreturn x") == ["Assertion data: x.sum() > 0"]
+
+
+def test_in_the_arm_for_a_list_a_name_is_no_tensor_and_behind_it_it_is() -> None:
+    body = "if isinstance(y, list):\n    y = y if y[0] else y\nelse:\n    x = x if y.sum() else -x\nreturn x"
+    assert observed(body, "x: Tensor, y") == ["Branch data: y.sum()"]
+    assert observed("if y is None:\n    return x if y else -x\nreturn x * y", "x: Tensor, y=None") == []

@@ -1,0 +1,114 @@
+"""What a parameter is taken for when no call tells: by annotation, by default, by name, by what the body does."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from analysing import PRELUDE, running
+
+from onnxlint.flow.python.entry_parameters import entry_value, exported_value, may_be_plain, vararg_value
+from onnxlint.flow.values.domain import CONFIG, NONE, UNKNOWN, Config, Const, Dict, Instance, Seq, Tensor, Value
+
+RECORD = """
+from dataclasses import dataclass
+from typing import Optional, TypedDict
+@dataclass
+class Batch:
+    image: Tensor
+    scale: float
+class Table(TypedDict):
+    image: Tensor
+Images = list[Tensor]
+Loop = list["Loop"]
+"""
+
+
+def of(parameter: str, body: str = "return 0", exported: bool = False) -> Value:
+    """What the last parameter of a function with this body is taken for."""
+    engine, info = running(f"{PRELUDE}{RECORD}def f({parameter}):\n    {body}\n")
+    unit = info.functions["f"]
+    last, default = unit.positional[-1]
+    return (exported_value if exported else entry_value)(engine, unit, last, default)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        ("Tensor", Tensor()),
+        ("'Tensor'", Tensor()),
+        ("Optional[Tensor]", Tensor()),
+        ("Tensor | None", Tensor()),
+        ("list[Tensor]", Seq(Tensor())),
+        ("Images", Seq(Tensor())),
+        ("dict[str, Tensor]", Dict((), Tensor())),
+        ("Table", Dict((("image", Tensor()),))),
+        ("Tensor | list[Tensor]", Tensor(guessed=True)),
+        ("int", CONFIG),
+        ("Loop", Seq(UNKNOWN)),
+        ("'no annotation at all'", Tensor()),
+    ],
+)
+def test_the_annotation_says(annotation: str, value: Value) -> None:
+    assert of(f"v: {annotation}") == value
+
+
+def test_a_record_has_the_values_of_its_fields() -> None:
+    batch = of("v: Batch")
+    assert isinstance(batch, Instance)
+    assert batch.object.attrs == {"image": Tensor(), "scale": CONFIG}
+
+
+def test_axes_by_jaxtyping() -> None:
+    image = of('v: Float[Tensor, "batch 3 height"]')
+    assert isinstance(image, Tensor)
+    assert image.dims is not None
+    assert (image.dims[1], image.kind) == (Const(3), "float")
+    assert image.axes == {"batch", "?height"}
+    assert of('v: Float[Tensor, "... 3"]') == Tensor()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "value"),
+    [
+        ("x", "return x", Tensor()),
+        ("num_heads", "return 0", CONFIG),
+        ("num_steps", "return int(num_steps)", Tensor()),
+        ("flag", "return 1 if flag else 0", CONFIG),
+        ("scale=1.0", "return scale", CONFIG),
+        ("mask=None", "return mask", Tensor()),
+        ("extra=None", "return extra", UNKNOWN),
+        ("labels=None", "return labels", NONE),
+        ("data", "return data['image']", Dict((), Tensor())),
+        ("features", "return [f for f in features]", Tensor(guessed=True)),
+        ("features", "return features.sum()", Tensor()),
+    ],
+)
+def test_without_an_annotation_the_default_the_name_or_the_body_says(parameter: str, body: str, value: Value) -> None:
+    assert of(parameter, body) == value
+
+
+def test_a_flag_that_is_off_is_known_to_be_off_in_what_is_exported() -> None:
+    v = of("x, fast=False", exported=True)
+    assert isinstance(v, Config)
+    assert v.default == Const(False)
+    on = of("x, fast=True", exported=True)
+    assert isinstance(on, Config)
+    assert on.default is None
+    dynamic = of("x, dynamic_size=False", exported=True)  # an export turns it on
+    assert isinstance(dynamic, Config)
+    assert dynamic.default is None
+
+
+def test_what_stars_give() -> None:
+    engine, info = running(f"{PRELUDE}def f(*xs): return 0\ndef g(*xs: int): return 0\n")
+    parameters = [info.functions[name].args.vararg for name in "fg"]
+    assert all(isinstance(parameter, ast.arg) for parameter in parameters)
+    values = [vararg_value(engine, info.functions[n], p) for n, p in zip("fg", parameters, strict=True) if p]
+    assert values == [Tensor(guessed=True), CONFIG]
+
+
+def test_a_plural_that_is_used_as_a_tensor_is_one() -> None:
+    _, info = running("def f(tokens):\n    return len(tokens)\ndef g(tokens):\n    return tokens.shape\n")
+    assert may_be_plain(info.functions["f"], "tokens")
+    assert not may_be_plain(info.functions["g"], "tokens")

@@ -1,0 +1,53 @@
+"""Parts of a project: a small one is one part, a large one is cut where its paths say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysing import project_of
+
+from onnxlint.flow.state.partitions import MOST, WHOLE, common_folder, in_order, mentioned, name_of, partition
+from onnxlint.project.classes import ModuleInfo
+
+
+def modules(names: list[str]) -> list[ModuleInfo]:
+    return in_order(project_of(dict.fromkeys(names, "a = 1\n")).modules.values())
+
+
+def test_a_small_project_is_one_part_and_no_project_one_without_files() -> None:
+    few = modules([f"m{n:04}.py" for n in range(WHOLE)])
+    assert list(partition(few)) == [tuple(few)]
+    assert list(partition([])) == [()]
+
+
+def test_every_file_is_in_one_part_and_no_part_is_too_large() -> None:
+    many = modules([f"m{n:04}.py" for n in range(1000)])
+    parts = list(partition(many))
+    assert [info for part in parts for info in part] == many
+    assert len(parts) > 2
+    assert max(map(len, parts)) <= MOST
+
+
+def test_a_file_more_leaves_most_parts_as_they_were() -> None:
+    names = [f"m{n:04}.py" for n in range(1000)]
+    before = {tuple(info.path for info in part) for part in partition(modules(names))}
+    after = {tuple(info.path for info in part) for part in partition(modules([*names, "m0000_more.py"]))}
+    assert len(before & after) >= len(before) - 2
+
+
+def test_the_common_folder_is_the_deepest_that_holds_all() -> None:
+    assert common_folder([Path("/a/b/c.py"), Path("/a/b/d/e.py")]) == Path("/a/b")
+    assert common_folder([Path("/a/b/c.py")]) == Path("/a/b")
+    assert common_folder([Path("/a/b.py"), Path("/c/d.py")]) == Path("/")
+
+
+def test_of_two_parts_each_is_told_which_of_its_classes_the_other_calls() -> None:
+    project = project_of(
+        {
+            "layers.py": "class Used: ...\nclass Unused: ...\nmade = Unused()\n",
+            "model.py": "from layers import Used, Unused\nclass Own: ...\npart = Used()\nowned = Own()\n",
+        }
+    )
+    layers, model = in_order(project.modules.values())
+    assert mentioned([[layers], [model]]) == [frozenset({name_of(layers.classes["Used"])}), frozenset()]
+    assert mentioned([[layers, model]]) == [frozenset()]
