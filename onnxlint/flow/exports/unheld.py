@@ -1,7 +1,7 @@
 """Modules without layers that no model holds: what prepares inputs, reads outputs, or is for another runtime."""
 
 import re
-from collections.abc import Callable, Container, Hashable, Sequence, Set
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
@@ -93,20 +93,33 @@ def code_of(text: str) -> str:
 
 def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable]) -> str:
     """Why nothing calls the forward of a class, each object of which is a `self.part`; empty where something may."""
-    mention = re.compile(rf"{c.name}\b(?<!\w{c.name})(\(?)")
     parts: list[tuple[ModuleInfo, str]] = []
     for info in c.module.project.naming(c.name):
         text = info.source.text
-        for name in mention.finditer(text):
-            head = text[text.rfind("\n", 0, name.start()) + 1 : name.start()]
-            part = _PART.fullmatch(head) if name[1] else None
+        for start, called in _mentions(text, c.name):
+            head = text[text.rfind("\n", 0, start) + 1 : start]
+            part = _PART.fullmatch(head) if called else None
             if part is not None and info.lookup(part[2] + c.name) is c:
                 if not exported and f"self.{part[1]}(" in text:
                     return ""  # seen fast for most
                 parts.append((info, part[1]))
-            elif not part and (head != "class " if name[1] else _PASSED.search(head)) and info.lookup(c.name) is c:
+            elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
                 return ""
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
+
+
+def _mentions(text: str, name: str) -> Iterator[tuple[int, bool]]:
+    """Where a text has a name, and whether it is called or defined there."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not (_is_word(text[at - 1 : at]) or _is_word(text[end : end + 1])):
+            yield at, text[end : end + 1] == "("
+        at = text.find(name, end)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], reached: Container[Hashable]) -> bool:

@@ -21,6 +21,8 @@ from onnxlint.rules.engine.cst_tree import BeyondStatement, Place, Tree, walk
 _HEAD = re.compile(r"^\f*(?:class|def|async\s+def)\s+(\w+)", re.MULTILINE)
 _TOP = re.compile(r"^\f*[^\s#)\]}]", re.MULTILINE)
 _ANY_IMPORT = re.compile(r"^[ \t]*(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
+_NAMED = re.compile(r"^\f*(?:class +\w+|if\b[^\n]*\bTYPE_CHECKING\b|(?:\w+\s*=(?!=)\s*)+)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _INDENT = re.compile(r"[ \t]+(?!(?:def|class|async|case)\b|[@\s])")  # of what is no scope of its own
 
 
@@ -104,9 +106,12 @@ class Page:
 
     @cached_property
     def _beginning(self) -> bytes:
-        """A hash of the text above all classes and functions, of every import, and of what the names of those mean."""
-        above = self.text[: self._heads[0] if self._heads else None]
-        return digest(above, *_ANY_IMPORT.findall(self.text), str(self.imports))
+        """A hash of the text above all classes and functions, of every import, and of what may change its names."""
+        above, *below = self._levels
+        imports = _ANY_IMPORT.findall(self.text)
+        imported = {"torch", *_WORD.findall(" ".join(imports))}
+        named = [m[0] for m in _NAMED.finditer("".join(below)) if not imported.isdisjoint(_WORD.findall(m[0]))]
+        return digest(above, *imports, *named)
 
     def _bounds(self, line: int) -> tuple[int, int]:
         """The lines from the last `class` or `def` at the margin to the next thing there; all if a line is in none."""
@@ -160,18 +165,22 @@ class Page:
         return self.text[self.lines.start(first) : self.lines.start(last + 1)]
 
     @cached_property
-    def _top(self) -> cst.Module:
-        """The top level of the file: of its classes and functions the names alone, where that can be read."""
-        pieces, at = "", 0
+    def _levels(self) -> list[str]:
+        """The text at the top level, with the names of classes and functions; all, where a margin is in a string."""
+        pieces, at = [], 0
         for head in _HEAD.finditer(self.text):
             first, last = self._bounds(self.lines.place(head.start())[0])
             rows = self.rows(first, last)
             if rows.count('"""') % 2 or rows.count("'''") % 2:
-                pieces, at = "", 0  # the margin lies within a string
-                break
-            pieces += f"{self.text[at : head.start()]}class {head[1]}: pass\n"
+                return [self.text]
+            pieces += [self.text[at : head.start()], f"class {head[1]}: pass\n"]
             at = self.lines.start(last + 1)
-        for text in (pieces + self.text[at:], self.text):
+        return [*pieces, self.text[at:]]
+
+    @cached_property
+    def _top(self) -> cst.Module:
+        """The top level of the file: of its classes and functions the names alone, where that can be read."""
+        for text in ("".join(self._levels), self.text):
             with suppress(cst.ParserSyntaxError, RecursionError):
                 return cst.parse_module(text)
         return cst.Module([])
@@ -191,8 +200,13 @@ class Page:
                     continue
                 case cst.FunctionDef(own) | cst.ClassDef(own):
                     defined.append(own)
-                case cst.SimpleStatementLine([cst.Assign(targets, value)]) if code(value) != "None":
+                case cst.SimpleStatementLine([cst.Assign(_, cst.Name("None"))]):
+                    continue
+                case cst.SimpleStatementLine([cst.Assign(targets)]):
                     defined += [target.target for target in targets]
+                    continue
+                case cst.SimpleStatementLine([cst.Expr()]):
+                    continue
             for node in walk(statement):
                 if isinstance(node, cst.Import):
                     source = ""
