@@ -47,6 +47,30 @@ def test_what_is_asked_for_a_key_and_read_by_it_is_a_dict(key: str, objected: li
     assert [code for code in codes("data", body) if code != "ONX104"] == objected
 
 
+TRAINING = """
+class M(nn.Module):
+    def forward(self, batch{more}):
+        {flag}
+        if is_train:
+            return batch["x"] if batch["x"].sum() > 0 else batch["y"]
+        return batch["x"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "flag", "branches"),
+    [
+        ("", "is_train = batch.get('is_train', True)", 0),
+        ("", "is_train = batch.get('is_wide', True)", 1),
+        (", is_train", "pass", 0),
+        (", is_train=True", "pass", 1),
+    ],
+)
+def test_a_flag_of_training_that_an_export_has_to_give_is_off(more: str, flag: str, branches: int) -> None:
+    found = findings_of(TRAINING.format(more=more, flag=flag))
+    assert [code for code, _, _ in found] == ["ONX101"] * branches
+
+
 KEYWORDS = """
 class Encoder(nn.Module):
     def forward(self, x, **kwargs):

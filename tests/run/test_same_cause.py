@@ -346,3 +346,10 @@ class M(torch.nn.Module):
 def test_what_only_an_undeclared_axis_decides_is_shown_where_nothing_else_is(check, more, severity):
     report = check(WIDTH.replace("        return x", f"{more}        return x"))
     assert {f.severity for f in report.findings if f.code == "ONX106"} == {severity}
+
+
+def test_of_what_an_undeclared_axis_decides_what_ends_an_export_is_read_first(check):
+    ends = "        return x + torch.linspace(-1.0, 1.0, x.shape[3])"
+    report = check(WIDTH.replace("        return x", ends))
+    severities = {f.code: f.severity for f in report.findings if f.code in ("ONX106", "ONX220")}
+    assert severities == {"ONX106": Severity.NOTE, "ONX220": Severity.WARNING}

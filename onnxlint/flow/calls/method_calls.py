@@ -11,7 +11,7 @@ from onnxlint.flow.exports.export_calls import record_lightning
 from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.python import implicit_calls, outside_state
-from onnxlint.flow.python.entry_parameters import TENSOR_NAMES
+from onnxlint.flow.python.entry_parameters import TENSOR_NAMES, TRAINING_FLAG
 from onnxlint.flow.python.implicit_calls import ITEMS, as_layer, layer_base
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Calling, Defining, Engine, InContext, Observing
@@ -233,7 +233,8 @@ def _dict_value(owner: dom.Dict, args: Args) -> Value:
     if isinstance(key, dom.Const) and len(args) < 2 and value is owner.rest and isinstance(value, dom.Tensor):
         return value if key.literal in TENSOR_NAMES else dom.UNKNOWN  # an input that may be left out
     if value is owner.rest and isinstance(default, dom.Const) and isinstance(default.literal, (bool, str)):
-        return dom.CONFIG  # a flag beside the tensors of a batch
+        off = isinstance(key, dom.Const) and TRAINING_FLAG.fullmatch(str(key.literal))
+        return dom.Const(False) if off else dom.CONFIG  # a flag beside the tensors of a batch
     return value if value is not None else default
 
 

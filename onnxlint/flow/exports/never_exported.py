@@ -19,6 +19,7 @@ _LOSS_AMONG = re.compile(
 _names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
+_TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -51,7 +52,13 @@ def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
     """The method of one of some names that asks for less than forward does: without the targets of training."""
     units = [unit for name in ("forward", *names) if (unit := cls.find_method(name)) is not None]
     asked = [_asked_for(unit) for unit in units]
-    return next((unit for unit, own in zip(units, asked, strict=True) if set() < own < asked[0]), None)
+    return next((unit for unit, own in zip(units, asked, strict=True) if _spares_targets(own, asked[0])), None)
+
+
+def _spares_targets(own: set[str], forward: set[str]) -> bool:
+    """True where a method asks for a part of what forward does, or for fewer, some by other names, and no target."""
+    spared = any(map(_TARGET.fullmatch, forward - own)) and not any(map(_TARGET.fullmatch, own - forward))
+    return set() < own < forward or (spared and len(own) < len(forward) and len(own & forward) * 2 >= len(own) > 1)
 
 
 def _asked_for(unit: FunctionUnit) -> set[str]:

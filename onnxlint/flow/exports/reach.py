@@ -15,7 +15,7 @@ from pathlib import PurePath
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, has_layers
+from onnxlint.flow.exports.unheld import Unheld, has_layers, unnamed
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -102,12 +102,8 @@ class Reach:
         """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
         test = f"a test; the project exports at {self.origin}" if self.tests else ""
         outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
-        classes = [c for info in self.modules for c in info.classes.values()]
-        own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
-        trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
         modules = [info for info in self.modules if not self.is_test(info)]
-        theirs = used_only_by(modules, trained, own)
-        own = {c: reason or theirs.get(c, "") for c, reason in own.items()}
+        own = self._by_themselves(modules)
         # Where no class was seen, whatever is exported, no name led to it.
         bounded = bool(self.roots) and not self.unbounded and any(self._is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
@@ -125,6 +121,15 @@ class Reach:
             elif apart and not self._is_root(c) and c in unheld:
                 outside[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
         return outside
+
+    def _by_themselves(self, modules: Sequence[ModuleInfo]) -> dict[ClassInfo, str]:
+        """The classes with a forward, each with the reason why none would export it, whatever is; or empty."""
+        classes = [c for info in self.modules for c in info.classes.values()]
+        own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
+        alone = {} if self.roots else unnamed(self.modules, [c for c, reason in own.items() if not reason])
+        trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
+        theirs = alone | used_only_by(modules, trained | alone, own)
+        return {c: reason or theirs.get(c, "") for c, reason in own.items()}
 
     def callers(self) -> list[str]:
         """The functions that call one that exports, by path and name, but those that say so; the outermost first."""

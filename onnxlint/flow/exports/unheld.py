@@ -10,6 +10,9 @@ _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]"
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
+_OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
+_GET_BY_TEXT = re.compile(r"\bgetattr\(\w+, *\w")
+_PHRASE = re.compile(r"\"[^\"\n]* [^\"\n]*\"|'[^'\n]* [^'\n]*'")  # a text of several words is no name
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
@@ -78,6 +81,41 @@ class Unheld:
     @cached_property
     def _any_by_name(self) -> bool:
         return any(_BY_NAME.search(info.source.text) for info in self._modules)
+
+
+def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo]) -> dict[ClassInfo, str]:
+    """Those of the classes that no code names, where functions build others of them."""
+    starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
+    alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c)}
+    if not alone or any(_is_called_by_text(info.source.text) for info in modules):
+        return {}
+    return alone if any(c not in alone and _is_built(c) for c in classes) else {}
+
+
+def _is_unnamed(c: ClassInfo) -> bool:
+    if "." in c.qualname or any(c.decorators):
+        return False
+    for info in c.module.project.naming(c.name):
+        code = _PHRASE.sub("", code_of(info.source.text))
+        own = _PHRASE.sub("", code_of(c.text)) if info is c.module else ""
+        named_by_text = info is c.module and _OWN_BY_TEXT.search(code) is not None
+        if named_by_text or len(list(_mentions(code, c.name))) > len(list(_mentions(own, c.name))):
+            return False
+    return True
+
+
+def _is_called_by_text(text: str) -> bool:
+    """True for a module that makes objects of classes that a configuration names."""
+    imports = "import_module(" in text and _GET_BY_TEXT.search(text) is not None
+    return imports or "instantiate(" in text or "locate(" in text
+
+
+def _is_built(c: ClassInfo) -> bool:
+    call = re.compile(rf"\b{c.name}\(")
+    naming = c.module.project.naming(c.name)
+    units = [*(f for i in naming for f in i.functions.values()), *(h for i in naming for h in i.classes.values())]
+    builders = (u for u in units if not (isinstance(u, ClassInfo) and u.is_module()))
+    return any(c.name in unit.text and call.search(unit.text) for unit in builders)
 
 
 def _is_passed(name: str, text: str) -> bool:

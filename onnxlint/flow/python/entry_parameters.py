@@ -24,6 +24,7 @@ _LABELS = re.compile(
 )
 # Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
 EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
+TRAINING_FLAG = re.compile(r"(?:is_)?train(?:ing)?(?:_mode|_phase)?")
 _TENSOR_METHODS = NAMES["tensor-methods"]
 _TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|meshgrid"
 _PLAIN_NAMES = frozenset(NAMES["plain-parameters"])
@@ -57,7 +58,7 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     if read_as_tensor(unit, name):
         return dom.Tensor(trace=trace)
     if plain_name(name) or _is_flag(unit, name):
-        return dom.CONFIG
+        return dom.Const(False) if TRAINING_FLAG.fullmatch(name) else dom.CONFIG
     if _read_by_key(unit, name):
         return dom.Dict((), dom.Tensor(trace=trace))
     return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name))

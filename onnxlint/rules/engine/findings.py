@@ -175,10 +175,15 @@ def _of_chosen_exporter(
 
 
 def _with_something_to_read(findings: list[Finding]) -> list[Finding]:
-    """The findings; if all are notes, those that only an undeclared height, width or length decides are warnings."""
+    """The findings; if all are notes, those that only an undeclared height, width or length decides are warnings.
+
+    Of these, what ends an export comes first: the rest is left for when the export goes through.
+    """
     if any(finding.severity is not Severity.NOTE for finding in findings):
         return findings
-    return [replace(f, severity=Severity.WARNING) if f.doubt == "axis" and not f.outside else f for f in findings]
+    left = [f for f in findings if f.doubt == "axis" and not f.outside]
+    shown = [f for f in left if Outcome.EXPORT_ERROR in f.effects.values()] or left
+    return [replace(f, severity=Severity.WARNING) if f in shown else f for f in findings]
 
 
 def _in_its_class(finding: Finding, text: str) -> Finding:

@@ -446,6 +446,27 @@ def test_a_method_in_use_that_infers_without_the_targets_is_what_is_exported(
     assert sorted(code for code, _, _ in found) == hit
 
 
+@pytest.mark.parametrize(
+    ("forward", "inference", "hit"),
+    [
+        ("x, n, y, y_lengths", "x, n, start", ["ONX101"]),
+        ("x, n, z, other", "x, n, start", ["ONX305", "ONX305"]),
+        ("x, n, y, y_lengths", "x, n, y, start, more", ["ONX305", "ONX305"]),
+        ("x, n, y, y_lengths", "x, start, more", ["ONX305", "ONX305"]),
+    ],
+    ids=["no target", "no target there either", "as many", "mostly others"],
+)
+def test_a_method_that_spares_the_targets_may_have_names_of_its_own(
+    forward: str, inference: str, hit: list[str]
+) -> None:
+    source = SPEAKING.format(name="infer", called="infer", more="")
+    source = source.replace("forward(self, x, y)", f"forward(self, {forward})").replace(
+        "self.sound(y)", "self.sound(x)"
+    )
+    source = source.replace("infer(self, x, scale=1.0)", f"infer(self, {inference}, scale=1.0)")
+    assert sorted(code for code, _, _ in findings_of(source)) == hit
+
+
 BATCHES = """\
 class Speaker(nn.Module):
     def __init__(self):

@@ -79,6 +79,66 @@ def test_a_function_with_a_gradient_of_its_own_that_nothing_applies() -> None:
     assert why.endswith("names it, and it has no layers")
 
 
+APPLICATION = (
+    PRELUDE
+    + """
+class Net(nn.Module):
+    def forward(self, x: Tensor):
+        return x * 2
+
+class Attention(nn.Module):
+    def __init__(self):
+        super(Attention, self).__init__()
+        self.sampling = Sampling()
+
+    def forward(self, scores: Tensor):
+        return self.sampling(scores if scores.sum() > 0 else -scores)
+
+class Sampling(nn.Module):
+    def forward(self, rows: Tensor):
+        return rows if rows.mean() > 0 else -rows
+
+{more}
+"""
+)
+NAMED_NOWHERE = {
+    "what a function builds the other of": "def build(): return Net()",
+    "a comment and a text of several words": "def build(): return Net()  # Attention\nprint('Attention is slow')",
+    "a class that is no module": "class Trainer:\n    def __init__(self):\n        self.model = Net()",
+}
+NAMED = {
+    "a function": "def build(): return Net() or Attention()",
+    "nothing builds any": "",
+    "a text": "def build(): return Net()\nNAMES = ['Attention']",
+    "what evaluates a text": "def build(name): return Net() or eval(name)()",
+    "a configuration": "def build(config): return Net() or instantiate(config)",
+    "a module that is imported by a text": (
+        "import importlib\ndef build(a, b):\n    m = importlib.import_module(a)\n    return Net() or getattr(m, b)()"
+    ),
+    "another model": "def build(): return Net()\nclass More(nn.Module):\n    def __init__(self):\n"
+    "        super().__init__()\n        self.attention = Attention()",
+}
+
+
+def why_of_branches(more: str, script: str = "") -> set[str]:
+    files = {"model.py": APPLICATION.format(more=more), "more.py": script}
+    return {o.outside for o in facts_of(project_of(files)) if o.text in ("scores.sum() > 0", "rows.mean() > 0")}
+
+
+@pytest.mark.parametrize("more", NAMED_NOWHERE.values(), ids=NAMED_NOWHERE.keys())
+def test_a_class_that_no_code_names_is_not_what_an_application_exports(more: str) -> None:
+    assert why_of_branches(more) == {"named nowhere else"}
+
+
+@pytest.mark.parametrize("more", NAMED.values(), ids=NAMED.keys())
+def test_a_class_may_be_built_where_it_is_named_by(more: str) -> None:
+    assert "named nowhere else" not in why_of_branches(more)
+
+
+def test_a_class_that_a_module_imports_with_all_others_may_be_for_users() -> None:
+    assert why_of_branches("def build(): return Net()", "from model import *") == {""}
+
+
 PART = """
 class Part(nn.Module):
     def forward(self, x):
