@@ -12,7 +12,7 @@ _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Func
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
 _OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
 _GET_BY_TEXT = re.compile(r"\bgetattr\(\w+, *\w")
-_PHRASE = re.compile(r"\"[^\"\n]* [^\"\n]*\"|'[^'\n]* [^'\n]*'")  # a text of several words is no name
+_QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
@@ -95,13 +95,21 @@ def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo]) -> dict
 def _is_unnamed(c: ClassInfo) -> bool:
     if "." in c.qualname or any(c.decorators):
         return False
-    for info in c.module.project.naming(c.name):
-        code = _PHRASE.sub("", code_of(info.source.text))
-        own = _PHRASE.sub("", code_of(c.text)) if info is c.module else ""
-        named_by_text = info is c.module and _OWN_BY_TEXT.search(code) is not None
-        if named_by_text or len(list(_mentions(code, c.name))) > len(list(_mentions(own, c.name))):
-            return False
-    return True
+    naming = c.module.project.naming(c.name)
+    if any(_times_named(info.source.text, c.name) for info in naming if info is not c.module):
+        return False
+    text = c.module.source.text
+    return _times_named(text, c.name) == _times_named(c.text, c.name) and not _OWN_BY_TEXT.search(text)
+
+
+def _times_named(text: str, name: str) -> int:
+    """How often a name stands in code, or makes a text alone: not in a comment, not among other words of a text."""
+    count = 0
+    for start, _ in _mentions(text, name):
+        before, quote = text[text.rfind("\n", 0, start) + 1 : start], text[start - 1 : start]
+        alone = quote in ("'", '"') and text.startswith(quote, start + len(name))
+        count += alone or not _QUOTED.search(before)
+    return count
 
 
 def _is_called_by_text(text: str) -> bool:

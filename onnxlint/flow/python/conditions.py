@@ -91,11 +91,12 @@ class Conditions(Arithmetic):
         It does with as many rows as a setting says, or more than any example has.
         """
         own = self.bound.object if isinstance(self.bound, dom.Instance) else None
-        if own is None or not isinstance(node, ast.Compare):
+        written = self.engine.reads.written_by_forward(own.cls) if own is not None else None
+        if own is None or not written or not isinstance(node, ast.Compare):
             return None
         for table, first in ((node.left, True), (node.comparators[0], False)):
             names = {n.attr for n in ast.walk(table) if isinstance(n, ast.Attribute) and is_own(n)}
-            if not names.isdisjoint(self.engine.reads.written_by_forward(own.cls)):
+            if not names.isdisjoint(written):
                 v = own.attrs.get(last_name(table)) or self.eval(table)
                 if isinstance(v, dom.Tensor) and v.source == "weight" and _asks_for_none(node):
                     return isinstance(node.ops[0], (ast.IsNot, ast.NotEq))

@@ -18,12 +18,13 @@ _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 class Attributes:
     """What is read of `self`, looked up once for each method and class."""
 
-    __slots__ = ("_by_forward", "_of_class", "_of_method")
+    __slots__ = ("_by_forward", "_of_class", "_of_method", "_written")
 
     def __init__(self) -> None:
         self._of_method: dict[Hashable, dict[str, int]] = {}
         self._of_class: dict[ClassInfo, frozenset[str]] = {}
         self._by_forward: dict[ClassInfo, list[str]] = {}
+        self._written: dict[ClassInfo, frozenset[str]] = {}
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:
         """The first line of a method that reads an attribute; None where none does."""
@@ -64,7 +65,9 @@ class Attributes:
 
     def written_by_forward(self, cls: ClassInfo) -> frozenset[str]:
         """The attributes that forward assigns, or a method that it mentions, or one that such a method mentions."""
-        return frozenset(n for text in self._of_forward(cls) for n in _WRITTEN.findall(text))
+        if cls not in self._written:
+            self._written[cls] = frozenset(n for text in self._of_forward(cls) for n in _WRITTEN.findall(text))
+        return self._written[cls]
 
     def _of_forward(self, cls: ClassInfo) -> Sequence[str]:
         """The texts of forward, of the methods that it mentions, and of those that these mention."""

@@ -90,7 +90,8 @@ class Tree:
         start, end = offsets[id(node)]
         if isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:  # theirs, as `ast` has it
             start, end = offsets[id(node.lpar[-1])][0], offsets[id(node.rpar[0])][1]
-        start, end = (at + bisect_right(self._dropped, at) for at in (start, end))
+        if self._dropped:
+            start, end = (at + bisect_right(self._dropped, at) for at in (start, end))
         return self._place(*self._lines.place(start)), self._place(*self._lines.place(end))
 
     def whole(self, node: cst.CSTNode) -> tuple[Place, Place]:
