@@ -39,7 +39,8 @@ class LiteralBatch(Rule):
         infers = any(literal(given.value) == -1 for given in size_arguments(call))
         repeats = site.hint("call") in ("expand", "repeat", "tile", "repeat_interleave")
         safety = Safety.SAFE if named and not (infers or repeats or number == 1) else Safety.UNSAFE
-        return site.fix(f"take the size from the tensor: `{size}`", safety, site.replace(argument, size))
+        change = site.replace(argument, site.expression(size))
+        return site.fix(f"take the size from the tensor: `{size}`", safety, change)
 
 
 def literal_hints(shape: ShapeLiteral) -> dict[str, str | int]:

@@ -28,4 +28,5 @@ class LiteralLength(Rule):
         literals = [s.value for s in size_arguments(call) if literal(s.value) == site.number("literal")]
         if len(literals) != 1:
             return None
-        return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, site.replace(literals[0], size))
+        change = site.replace(literals[0], site.expression(size))
+        return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, change)

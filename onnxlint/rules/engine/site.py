@@ -188,8 +188,8 @@ class Site:
         operand = isinstance(parent, _HOLDS_OPERANDS) or (isinstance(parent, _JOINS) and isinstance(new, _WEAK))
         return tight(new) if operand and not node.lpar else new
 
-    def replace(self, node: cst.CSTNode, new: cst.CSTNode | str) -> Edit:
-        """Put a node in the place of another, which keeps its own parentheses. A text has to parse as one."""
+    def replace(self, node: cst.CSTNode, new: cst.CSTNode) -> Edit:
+        """Put a node in the place of another, which keeps its own parentheses."""
         start, end = (self.page.lines.offset(place) for place in self.tree.range(node))
         return self._edit(start, end, new, node)
 
@@ -221,7 +221,7 @@ class Site:
         code = "".join(self.tree.code(line, first) for line in lines).strip()
         return self.splice(start, end, code, *lines)
 
-    def _edit(self, start: int, end: int, new: cst.CSTNode | str, node: cst.CSTNode) -> Edit:
+    def _edit(self, start: int, end: int, new: cst.CSTNode, node: cst.CSTNode) -> Edit:
         """Put something in the place of a node, between two offsets, without the words at both ends that stay."""
         text, place = self.page.text[start:end], self.page.lines.place
         code, made = self._code(new, node)
@@ -241,11 +241,10 @@ class Site:
             self._of_torch.add(edit)
         return edit
 
-    def insert_before(self, statement: Statement, text: str) -> Edit:
-        """A new statement in front of another, on a line of its own."""
+    def insert_before(self, statement: Statement, new: cst.BaseSmallStatement) -> Edit:
+        """Put a statement in front of another, on a line of its own."""
         line = self.tree.range(statement)[0][0]
-        code, made = self._code(text, statement)
-        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{code}\n", made)
+        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{self.tree.code(new)}\n", new)
 
     def remove(self, statement: Statement, *blank: cst.EmptyLine) -> Edit:
         """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`.
@@ -253,14 +252,14 @@ class Site:
         With it go blank lines next to it.
         """
         if len(self.block(statement)) == 1:
-            return self.replace(statement, "pass")
+            return self.replace(statement, cst.Pass())
         start, end = self.tree.whole(statement)
         lines, text = self.page.lines, self.page.text
         rows = [start[0], end[0], *(self.tree.range(line)[0][0] for line in blank)]
         first, after = lines.start(min(rows)), lines.start(max(rows) + 1)
         rest = text[lines.offset(end) : after].strip()
         if text[first : lines.offset(start)].strip() or (rest and not rest.startswith("#")):
-            return self.replace(statement, "pass")
+            return self.replace(statement, cst.Pass())
         return self.splice(lines.place(first), lines.place(after), "")
 
     def fix(self, title: str, safety: Safety, *changes: Edit) -> Fix:
@@ -271,19 +270,15 @@ class Site:
             edits.append(self.page.import_of_torch)
         return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
 
-    def _code(self, new: cst.CSTNode | str, old: cst.CSTNode) -> tuple[str, cst.CSTNode]:
+    def _code(self, new: cst.CSTNode, old: cst.CSTNode) -> tuple[str, cst.CSTNode]:
         """The code of what is to stand in the place of a node, and its node."""
-        if isinstance(new, cst.CSTNode):
-            if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
-                own = _own(new)
-                new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
-            code = self.tree.code(new, old)
-            if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(old):
-                code = self.tree.code(tight(new), old)
-            return (code.strip() if isinstance(new, cst.BaseCompoundStatement) else code), new
-        if isinstance(old, cst.BaseExpression):
-            return new, cst.parse_expression(f"({new}\n)")
-        return new, cst.parse_module(new + "\n")
+        if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
+            own = _own(new)
+            new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
+        code = self.tree.code(new, old)
+        if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(old):
+            code = self.tree.code(tight(new), old)
+        return (code.strip() if isinstance(new, cst.BaseCompoundStatement) else code), new
 
 
 def _shared(one: str, other: str) -> int:
