@@ -5,8 +5,8 @@ from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare, call_name, dotted, has_star, is_name, positional, tight
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
+from onnxlint.rules.helpers.stacked_tensors import stacked
 from onnxlint.rules.helpers.value_kinds import Values, stripped
-from onnxlint.rules.onx403_tensor_from_tensor import stacked
 
 
 class TensorToPython(Rule):
