@@ -62,8 +62,8 @@ class TensorToPython(Rule):
 
 def _taker(site: Site, node: cst.CSTNode) -> cst.Call | None:
     """The call whose argument, by position, a node is."""
-    given = site.parent(node)
-    taker = site.parent(given) if isinstance(given, cst.Arg) and given.keyword is None and not given.star else None
+    arg = site.parent(node)
+    taker = site.parent(arg) if isinstance(arg, cst.Arg) and arg.keyword is None and not arg.star else None
     return taker if isinstance(taker, cst.Call) else None
 
 

@@ -91,8 +91,8 @@ class Site:
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The function that a node stands in; a lambda is none."""
-        found = self.holder(node, cst.FunctionDef, cst.Lambda)
-        return found if isinstance(found, cst.FunctionDef) else None
+        holder = self.holder(node, cst.FunctionDef, cst.Lambda)
+        return holder if isinstance(holder, cst.FunctionDef) else None
 
     def owner(self, node: cst.CSTNode) -> str | None:
         """The name of the object whose method a node stands in (`self`); None outside of methods."""
@@ -265,8 +265,8 @@ class Site:
     def fix(self, title: str, safety: Safety, *changes: Edit) -> Fix:
         """A fix made of these changes, in source order; what they write of `torch` is imported where it is not."""
         edits = list(changes)
-        known = "torch" in self.page.imports or self._of_torch.isdisjoint(edits)
-        if not known and not self.page.is_local("torch", self.start):
+        imported = "torch" in self.page.imports or self._of_torch.isdisjoint(edits)
+        if not imported and not self.page.is_local("torch", self.start):
             edits.append(self.page.import_of_torch)
         return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
 
@@ -345,10 +345,10 @@ def continued(node: N, before: str, after: str) -> N:
 
 def flat(suite: cst.CSTNode) -> list[Statement]:
     """The statements of a block or a module, those of one line each for itself."""
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for node in getattr(suite, "body", ()):
-        found += node.body if isinstance(node, cst.SimpleStatementLine) else [node]
-    return found
+        statements += node.body if isinstance(node, cst.SimpleStatementLine) else [node]
+    return statements
 
 
 def body_of(node: cst.CSTNode) -> list[Statement]:
@@ -482,14 +482,14 @@ def is_loaded(site: Site, node: cst.BaseExpression) -> bool:
 
 
 def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
-    found: dict[str, list[cst.Name]] = {}
+    uses: dict[str, list[cst.Name]] = {}
     for name in variables(root):
-        found.setdefault(name.value, []).append(name)
-    return found
+        uses.setdefault(name.value, []).append(name)
+    return uses
 
 
 def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
-    found: dict[str, list[cst.CSTNode]] = {}
+    bindings: dict[str, list[cst.CSTNode]] = {}
     for node in walk(root):
         if isinstance(node, cst.Assign):
             targets: list[cst.CSTNode] = [t.target for t in node.targets]
@@ -498,5 +498,5 @@ def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
         else:
             continue
         for name in names_in(*targets):
-            found.setdefault(name, []).append(node)
-    return found
+            bindings.setdefault(name, []).append(node)
+    return bindings

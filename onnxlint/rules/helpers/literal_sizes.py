@@ -31,7 +31,7 @@ class LiteralSize(Rule):
         size = named or _leading(site, call, receiver)
         if size is None:
             return None
-        infers = any(literal(given.value) == -1 for given in size_arguments(call))
+        infers = any(literal(size_argument.value) == -1 for size_argument in size_arguments(call))
         repeats = site.hint("call") in ("expand", "repeat", "tile", "repeat_interleave")
         safety = Safety.SAFE if named and not (infers or repeats or number == 1) else Safety.UNSAFE
         change = site.replace(argument, site.expression(size))
@@ -74,10 +74,10 @@ def _layers_batch_first(cls: cst.ClassDef) -> bool:
 
 def size_arguments(call: cst.Call) -> Sequence[cst.Arg | cst.BaseElement]:
     """The sizes that a call is given: as a tuple, or one by one."""
-    for given in call.args:
-        named = given.keyword is None or given.keyword.value in ("size", "shape", "sizes")
-        if named and not given.star and isinstance(given.value, (cst.Tuple, cst.List)):
-            return given.value.elements
+    for argument in call.args:
+        named = argument.keyword is None or argument.keyword.value in ("size", "shape", "sizes")
+        if named and not argument.star and isinstance(argument.value, (cst.Tuple, cst.List)):
+            return argument.value.elements
     return [a for a in call.args if a.keyword is None and a.star != "**"]
 
 
