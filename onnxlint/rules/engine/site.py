@@ -224,14 +224,20 @@ class Site:
     def _edit(self, start: int, end: int, new: cst.CSTNode, node: cst.CSTNode) -> Edit:
         """Put something in the place of a node, between two offsets, without the words at both ends that stay."""
         text, place = self.page.text[start:end], self.page.lines.place
-        code, made = self._code(new, node)
+        if isinstance(new, cst.BaseExpression) and new.lpar is getattr(node, "lpar", None):
+            own = _own(new)
+            new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
+        code = self.tree.code(new, node)
+        if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(node):
+            code = self.tree.code(tight(new), node)
+        code = code.strip() if isinstance(new, cst.BaseCompoundStatement) else code
         first = _shared(text, code)
         while _splits(text, first) or _splits(code, first):
             first -= 1
         last = _shared(text[first:][::-1], code[first:][::-1])
         while _splits(text, len(text) - last) or _splits(code, len(code) - last):
             last -= 1
-        edit = self.splice(place(start + first), place(end - last), code[first : len(code) - last], made)
+        edit = self.splice(place(start + first), place(end - last), code[first : len(code) - last], new)
         return replace(edit, node=(place(start), place(end)))
 
     def splice(self, start: tuple[int, int], end: tuple[int, int], text: str, *made: cst.CSTNode) -> Edit:
@@ -269,16 +275,6 @@ class Site:
         if not imported and not self.page.is_local("torch", self.start):
             edits.append(self.page.import_of_torch)
         return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
-
-    def _code(self, new: cst.CSTNode, old: cst.CSTNode) -> tuple[str, cst.CSTNode]:
-        """The code of what is to stand in the place of a node, and its node."""
-        if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
-            own = _own(new)
-            new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
-        code = self.tree.code(new, old)
-        if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(old):
-            code = self.tree.code(tight(new), old)
-        return (code.strip() if isinstance(new, cst.BaseCompoundStatement) else code), new
 
 
 def _shared(one: str, other: str) -> int:
