@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -145,6 +146,12 @@ def test_folders_import_one_way() -> None:
     for folder, others in needed.items():
         others -= {folder, PACKAGE}
     graphlib.TopologicalSorter(needed).prepare()  # raises CycleError, which names the folders
+
+
+def test_no_rule_imports_another() -> None:
+    rules = {module for module in MODULES if re.fullmatch(r"onnxlint\.rules\.onx\w+", module)}
+    assert len(rules) > 80
+    assert {module: shared for module in rules if (shared := rules.intersection(dict(imports(module))))} == {}
 
 
 def test_a_folder_holds_few_files_and_no_two_have_one_name() -> None:

@@ -5,9 +5,9 @@ from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, indices, literal, same
 from onnxlint.rules.helpers.branch_arms import keyword_of
+from onnxlint.rules.helpers.padding_amounts import amounts, pads_only
 from onnxlint.rules.helpers.size_expressions import axis_of
 from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
-from onnxlint.rules.onx115_padding_branch import amounts, pads_only
 
 Bound = tuple[cst.BaseExpression, int, cst.BaseExpression]  # of a tensor's axis
 

@@ -27,7 +27,7 @@ class ShapeComparison(Rule):
                 cst.If(cst.Comparison(comparisons=[cst.ComparisonTarget(cst.NotEqual())])) as branch,
                 cst.Assign([target], cst.Call() as call),
             ) if call_name(call) in ("interpolate", "resize") and "size" in keywords(call):
-                if any(same(given, target.target) for given in positional(call)[:1]):
+                if any(same(resized, target.target) for resized in positional(call)[:1]):
                     title = "resize always: to its own size it changes nothing"
                     return without_question(site, branch, title, Safety.UNSAFE)
         return None

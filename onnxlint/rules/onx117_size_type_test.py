@@ -7,14 +7,9 @@ class SizeTypeTest(Rule):
 
     def on_type_test(self, node: Node, seen: TypeTest) -> Objections:
         if seen.tensor:
-            yield Objection(
-                f"`{seen.text}` is true of a size while TorchScript traces, of a tensor that has no axes",
-                "give the function the size itself, in every call",
-                effects=seen.outcomes,
-            )
+            message = f"`{seen.text}` is true of a size while TorchScript traces, of a tensor that has no axes"
+            advice = "give the function the size itself, in every call"
         else:
-            yield Objection(
-                f"`{seen.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export",
-                "do without the test, or ask for what is no number: `isinstance(size, (tuple, list))`",
-                effects=seen.outcomes,
-            )
+            message = f"`{seen.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export"
+            advice = "do without the test, or ask for what is no number: `isinstance(size, (tuple, list))`"
+        yield Objection(message, advice, effects=seen.outcomes)

@@ -1,9 +1,9 @@
 from onnxlint.flow.state.observations import ShapeLiteral
 from onnxlint.rules.engine.rule import Node, Objection, Objections
-from onnxlint.rules.onx201_literal_batch import LiteralBatch, literal_hints
+from onnxlint.rules.helpers.literal_sizes import LiteralSize, literal_hints
 
 
-class FixedBatchState(LiteralBatch):
+class FixedBatchState(LiteralSize):
     """Object to a state that is made with the batch of the example; eager takes no other with the literal either."""
 
     def on_shape_literal(self, node: Node, shape: ShapeLiteral) -> Objections:

@@ -4,8 +4,8 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, literal
+from onnxlint.rules.helpers.literal_sizes import literal_hints, size_arguments
 from onnxlint.rules.helpers.size_expressions import size_named
-from onnxlint.rules.onx201_literal_batch import literal_hints, size_arguments
 
 
 class LiteralLength(Rule):
@@ -28,4 +28,5 @@ class LiteralLength(Rule):
         literals = [s.value for s in size_arguments(call) if literal(s.value) == site.number("literal")]
         if len(literals) != 1:
             return None
-        return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, site.replace(literals[0], size))
+        change = site.replace(literals[0], site.expression(size))
+        return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, change)

@@ -1,12 +1,13 @@
-from onnxlint.flow.state.observations import SizeScale
+from onnxlint.flow.state.observations import SizeArgument
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
 
 class ScaleFromSize(Rule):
     """Object to a resize by a factor that was computed from a size."""
 
-    def on_size_scale(self, node: Node, seen: SizeScale) -> Objections:
-        yield Objection(
-            f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
-            "say the size instead: `F.interpolate(x, size=(h, w))`",
-        )
+    def on_size_argument(self, node: Node, seen: SizeArgument) -> Objections:
+        if seen.op in ("interpolate", "upsample"):
+            yield Objection(
+                f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
+                "say the size instead: `F.interpolate(x, size=(h, w))`",
+            )

@@ -35,14 +35,14 @@ class ExportWithoutEval(Rule):
         statement = site.statement(call)
         if model is None or statement is None:
             return None
+        new = site.expression("{model}.eval()", model=model)
         if isinstance(model, cst.Call):
-            new = site.expression("{model}.eval()", model=model)
             return site.fix("call `.eval()` on the model", Safety.UNSAFE, site.replace_whole(model, new))
         line, column = site.tree.range(statement)[0]
         if not isinstance(model, (cst.Name, cst.Attribute)) or site.page.line(line)[: column - 1].strip():
             return None
-        code = f"{site.source(model)}.eval()"
-        return site.fix(f"call `{code}` before the export", Safety.UNSAFE, site.insert_before(statement, code))
+        title = f"call `{site.tree.code(new)}` before the export"
+        return site.fix(title, Safety.UNSAFE, site.insert_before(statement, cst.Expr(new)))
 
 
 def _difference(differing: Sequence[ModeReader]) -> str:

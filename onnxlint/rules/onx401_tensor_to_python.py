@@ -5,8 +5,8 @@ from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare, call_name, dotted, has_star, is_name, positional, tight
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
+from onnxlint.rules.helpers.stacked_tensors import stacked
 from onnxlint.rules.helpers.value_kinds import Values, stripped
-from onnxlint.rules.onx403_tensor_from_tensor import stacked
 
 
 class TensorToPython(Rule):
@@ -62,8 +62,8 @@ class TensorToPython(Rule):
 
 def _taker(site: Site, node: cst.CSTNode) -> cst.Call | None:
     """The call whose argument, by position, a node is."""
-    given = site.parent(node)
-    taker = site.parent(given) if isinstance(given, cst.Arg) and given.keyword is None and not given.star else None
+    arg = site.parent(node)
+    taker = site.parent(arg) if isinstance(arg, cst.Arg) and arg.keyword is None and not arg.star else None
     return taker if isinstance(taker, cst.Call) else None
 
 

@@ -25,15 +25,15 @@ class DynamicAxesMismatch(Rule):
                 hints={"fixed": axis, "rank": _rank(call, name)},
             )
         yield from _part_of_a_batch(node, call)
-        known = _names(call)
-        if known is None:
+        names = _names(call)
+        if names is None:
             return
         for name, _ in call.axes:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
                 if not near and call.dynamo is False and "output_names" not in call.arguments:
                     continue  # an output without a name, which TorchScript passes over
-                hint = f"write `{near[0]}`" if near else f"use one of {', '.join(f'`{k}`' for k in known)}"
+                hint = f"write `{near[0]}`" if near else f"use one of {', '.join(f'`{k}`' for k in names)}"
                 yield Objection(
                     f"`{argument}` names `{name}`, which is no input or output of the export",
                     hint,

@@ -27,15 +27,15 @@ class DictArgument(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the call does something else than before. An empty dict at the end stands for keyword arguments."""
         call = export_call(site)
-        given = argument(call, "args", 1) if call is not None else None
+        inputs = argument(call, "args", 1) if call is not None else None
         empty = cst.Element(cst.Dict([]))
-        if isinstance(given, cst.Tuple):
-            if len(given.elements) != 1 or not given.lpar:
+        if isinstance(inputs, cst.Tuple):
+            if len(inputs.elements) != 1 or not inputs.lpar:
                 return None
             comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-            new = given.with_changes(elements=[given.elements[0].with_changes(comma=comma), empty])
-            return site.fix("end the tuple with an empty dict", Safety.UNSAFE, site.replace(given, new))
-        if not isinstance(given, (cst.Name, cst.Dict, cst.Attribute)):
+            new = inputs.with_changes(elements=[inputs.elements[0].with_changes(comma=comma), empty])
+            return site.fix("end the tuple with an empty dict", Safety.UNSAFE, site.replace(inputs, new))
+        if not isinstance(inputs, (cst.Name, cst.Dict, cst.Attribute)):
             return None
-        new = cst.Tuple([cst.Element(given.with_changes(lpar=(), rpar=())), empty])
-        return site.fix("pass it in a tuple, with an empty dict behind it", Safety.UNSAFE, site.replace(given, new))
+        new = cst.Tuple([cst.Element(inputs.with_changes(lpar=(), rpar=())), empty])
+        return site.fix("pass it in a tuple, with an empty dict behind it", Safety.UNSAFE, site.replace(inputs, new))

@@ -23,20 +23,17 @@ class DeprecatedExportArgument(NeedlessArgument):
                 effects={"torchscript": Outcome.RUNTIME_ERROR},
             )
         if call.dynamo:
-            for name in (n for n in IGNORED_BY_DYNAMO if n in call.arguments and call.settings.get(n) != "ONNX"):
-                yield Objection(
-                    f"`{name}` is deprecated: the dynamo exporter ignores it, and a later torch refuses it",
-                    "leave it out",
-                    at=argument_at(node, call, name),
-                    severity=Severity.NOTE,
-                    effects={"dynamo": Outcome.EXPORT_ERROR},
-                )
+            names = (n for n in IGNORED_BY_DYNAMO if n in call.arguments and call.settings.get(n) != "ONNX")
+            ignored = [(n, f"`{n}` is deprecated: the dynamo exporter ignores it", "leave it out") for n in names]
             if call.settings.get("do_constant_folding") is False:
+                fault = "`do_constant_folding=False` is deprecated: the dynamo exporter folds constants all the same"
+                advice = "leave it out; `optimize=False` keeps the graph as it was captured"
+                ignored.append(("do_constant_folding", fault, advice))
+            for name, fault, advice in ignored:
                 yield Objection(
-                    "`do_constant_folding=False` is deprecated: the dynamo exporter folds constants all the same, and a"
-                    " later torch refuses it",
-                    "leave it out; `optimize=False` keeps the graph as it was captured",
-                    at=argument_at(node, call, "do_constant_folding"),
+                    f"{fault}, and a later torch refuses it",
+                    advice,
+                    at=argument_at(node, call, name),
                     severity=Severity.NOTE,
                     effects={"dynamo": Outcome.EXPORT_ERROR},
                 )

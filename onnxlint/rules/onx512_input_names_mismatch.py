@@ -37,8 +37,8 @@ class InputNamesMismatch(Rule):
                 at=argument_at(node, call, "output_names"),
                 effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
-        known = call.examples is not None and call.keywords is not None
-        fed = len(call.examples or ()) + len(call.keywords or ()) if known else None
+        counted = call.examples is not None and call.keywords is not None
+        fed = len(call.examples or ()) + len(call.keywords or ()) if counted else None
         plain = call.examples is not None and all(e.sizes is not None for e in call.examples) and not call.keywords
         if plain and fed and call.input_names is not None and len(call.input_names) > fed and not call.variadic:
             surplus = call.input_names[fed]

@@ -24,8 +24,8 @@ class ExampleMismatch(Rule):
                 at=span,
                 effects={"torchscript": Outcome.RUNTIME_ERROR},
             )
-        given, names = len(call.examples), set(call.keywords)
-        unknown = sorted(names - set(call.parameters))
+        count, keywords = len(call.examples), set(call.keywords)
+        unknown = sorted(keywords - set(call.parameters))
         if unknown and not call.variadic:
             yield Objection(
                 f"forward has no parameter `{unknown[0]}`: dynamo raises, TorchScript drops the input without a word",
@@ -34,14 +34,14 @@ class ExampleMismatch(Rule):
                 effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR},
             )
             return
-        if given > len(call.parameters) and not call.variadic:
+        if count > len(call.parameters) and not call.variadic:
             yield Objection(
-                f"the example has {given} inputs, and forward takes {len(call.parameters)}",
+                f"the example has {count} inputs, and forward takes {len(call.parameters)}",
                 "give what forward takes; tensors in one list or tuple are one input",
                 at=span,
             )
             return
-        missing = [p for p in call.parameters[given : call.required] if p not in names]
+        missing = [p for p in call.parameters[count : call.required] if p not in keywords]
         if missing:
             yield Objection(
                 f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs",

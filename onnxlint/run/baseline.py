@@ -14,11 +14,10 @@ import msgspec
 from onnxlint.base import files
 from onnxlint.base.atomic import replace_file
 from onnxlint.base.paths import keep_inside
-from onnxlint.base.records import Finding, from_json
+from onnxlint.base.records import Finding, from_json, to_json
 
 SCHEMA = "onnxlint-baseline/1"
 MAX_BYTES = 50_000_000
-_KEYS = ("path", "code", "symbol", "text", "count", "fingerprint")
 
 
 class BaselineError(Exception):
@@ -43,6 +42,14 @@ class Entry:
     count: Annotated[int, msgspec.Meta(ge=1)]
     fingerprint: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What a baseline holds; each of `findings` is read by itself, as an Entry, so that a message can name it."""
+
+    schema: Annotated[str, msgspec.Meta(pattern=f"^{SCHEMA}$")]
+    findings: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +140,9 @@ def read(file: Path) -> list[Entry]:
 def write(file: Path, allowed: Iterable[Entry]) -> None:
     """Write a baseline: one line for each entry, in an order that never changes. Raises OSError."""
     ordered = sorted(allowed, key=lambda e: (e.path, e.code, e.symbol, e.text, e.fingerprint))
-    rows = [json.dumps({key: getattr(entry, key) for key in _KEYS}, ensure_ascii=False) for entry in ordered]
-    lines = ",\n".join(f"    {row}" for row in rows)
-    body = f"[\n{lines}\n  ]" if rows else "[]"
+    rows = [{key: v for key, v in to_json(entry).items() if key != "line"} for entry in ordered]
+    lines = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    body = f"[\n{lines}\n  ]" if lines else "[]"
     text = f'{{\n  "schema": "{SCHEMA}",\n  "findings": {body}\n}}\n'
     keep_inside(file)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -143,12 +150,14 @@ def write(file: Path, allowed: Iterable[Entry]) -> None:
 
 
 def _entries(data: Any, text: str) -> list[Entry]:
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("findings"), list):
-        raise BaselineError(f'this is no baseline: it lacks `"schema": "{SCHEMA}"` or the list `findings`')
+    try:
+        file = from_json(_File, data)
+    except ValueError as error:
+        raise BaselineError(f'this is no baseline: it lacks `"schema": "{SCHEMA}"` or the list `findings`') from error
     rows = enumerate(text.split("\n"), 1)
     lines = {key: number for number, row in rows for key in re.findall(r'"([0-9a-f]{16})"', row)}
     read: dict[str, Entry] = {}
-    for number, row in enumerate(data["findings"], 1):
+    for number, row in enumerate(file.findings, 1):
         line = lines.get(str(row.get("fingerprint"))) if isinstance(row, dict) else None
         try:
             entry = replace(from_json(Entry, row), line=line or 0)

@@ -63,7 +63,7 @@ def declare(scope: Scope, progress: Progress | None = None) -> Declared:
     blocks = [_table(r.assumed.config, own) for r in fed if r.assumed is not None]
     untold = [report for report in unfed if f"`{report.name}`" not in before]  # a comment of an earlier run stays
     blocks += [_comment(r, _table(r.remedy or remedies[r.name], own)) for r in untold]
-    count = len(candidates) - len(probes)
+    count = len(declared.union(candidate.factory for candidate in candidates)) - len(probes)
     return Declared(file, "\n".join(blocks), fed, unfed, lacking, count, (*scope.diagnostics, *diagnostics))
 
 

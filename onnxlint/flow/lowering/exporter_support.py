@@ -197,6 +197,8 @@ def _wrong(engine: Lowering, call: Call, entry: Op) -> tuple[Mapping[str, Outcom
 
 def layer(engine: Lowering, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
+    if called.name in engine.watched:
+        engine.emit(obs.Call, node, op=called.name)
     short = called.name.rpartition(".")[2]
     op = _WORDS.sub("_", short).lower()
     if "_pool" in op and op in engine.table.curated["no batch"] and args and isinstance(args[0], Tensor):

@@ -32,7 +32,7 @@ def operator(engine: Lowering, call: Call) -> bool:
     elif op.startswith("adaptive_") and op[-1:] == "d":
         adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
     elif op in ("interpolate", "upsample"):
-        size_use(engine, call.node, obs.SizeScale, "scale", op, _symbol(call.arg(2, "scale_factor")))
+        size_use(engine, call.node, obs.SizeArgument, "scale", op, _symbol(call.arg(2, "scale_factor")))
     elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
             emit(engine, call.node, obs.DataSize, op, "data-size")
@@ -60,7 +60,7 @@ def layer(engine: Lowering, called: dom.Layer, args: Sequence[dom.Value], node: 
     if short.startswith("Adaptive") and short[-1:] == "d":
         adaptive(engine, x, f"adaptive_{short[8:11].lower()}_pool{short[-2:]}", called.arg(0, "output_size"), node)
     elif short == "Fold":
-        size_use(engine, node, obs.WindowSize, "window", "fold", _symbol(called.arg(0, "output_size")))
+        size_use(engine, node, obs.SizeArgument, "window", "fold", _symbol(called.arg(0, "output_size")))
 
 
 def adaptive(engine: Lowering, t: dom.Tensor, op: str, size: dom.Value | None, node: ast.AST) -> None:
@@ -192,7 +192,7 @@ def _squeeze(engine: Lowering, call: Call) -> None:
 
 def _window(engine: Lowering, call: Call, dim: dom.Dim | None) -> None:
     if call.tensor.source == "input":
-        size_use(engine, call.node, obs.WindowSize, "window", call.op, dim)
+        size_use(engine, call.node, obs.SizeArgument, "window", call.op, dim)
 
 
 def _strides(engine: Lowering, call: Call) -> None:
@@ -201,7 +201,7 @@ def _strides(engine: Lowering, call: Call) -> None:
         return
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
-    size_use(engine, call.node, obs.SizeStride, "strides", call.op, dim)
+    size_use(engine, call.node, obs.SizeArgument, "strides", call.op, dim)
 
 
 def _attributes(engine: Lowering, call: Call) -> None:

@@ -282,8 +282,8 @@ class SizeSplit(SizeUse, frozen=True):
     """A dynamic axis is cut into pieces, whose number or length follows from its size."""
 
 
-class SizeScale(SizeUse, frozen=True):
-    """A resize by a factor that was computed from a size."""
+class SizeArgument(SizeUse, frozen=True):
+    """A factor to resize by, strides, or a number of sliding windows that follows from sizes."""
 
 
 class SizeDivision(SizeUse, frozen=True):
@@ -304,10 +304,6 @@ class SizeKey(SizeUse, frozen=True):
     """A Python container is asked for the item of a size."""
 
 
-class SizeStride(SizeUse, frozen=True):
-    """Strides that follow from sizes."""
-
-
 class SizeAttribute(SizeUse, frozen=True):
     """A size for `parameter`, which is an attribute of the ONNX operator."""
 
@@ -322,10 +318,6 @@ class SizeFlag(SizeUse, frozen=True):
 
 class FactorySize(SizeUse, frozen=True):
     """The size of a new tensor, of a function that computes its values from it."""
-
-
-class WindowSize(SizeUse, frozen=True):
-    """The number of sliding windows follows from a size."""
 
 
 class AttentionSize(SizeUse, frozen=True):

@@ -91,6 +91,7 @@ class Lowering(Operating, Protocol):
     """What it takes to say which exporters write an operator, a layer or an index, and how."""
 
     interleaved: dict[tuple[str, int], Interleaved]
+    watched: frozenset[str]
 
     def note_interleaved(self, axis: int, rank: int | None, node: ast.AST, name: str) -> None: ...
 
@@ -100,7 +101,6 @@ class Configured(InContext, Protocol):
 
     project: Project
     all_exporters: tuple[str, ...]
-    watched: frozenset[str]
     budget: Budget
     habits: Habits
     summaries: Summaries

@@ -39,8 +39,8 @@ def take(describe: Callable[[], dict[str, Any]], close: Sequence[int] = ()) -> s
     """
     ours, theirs = socket.socketpair()
     # From 3.12 on Python tells the user of every fork that threads of torch do not survive it.
-    told = sys.hexversion >= 0x030C0000
-    quiet = warnings.catch_warnings(action="ignore", category=DeprecationWarning) if told else contextlib.nullcontext()
+    warns = sys.hexversion >= 0x030C0000
+    quiet = warnings.catch_warnings(action="ignore", category=DeprecationWarning) if warns else contextlib.nullcontext()
     with theirs, quiet:
         try:
             between = os.fork()

@@ -121,13 +121,13 @@ def by_file(
     return results
 
 
-def _one_per_cause(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list[Finding]:
+def _one_per_cause(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list[Finding]:
     """Keep one finding for each chain of rules that speak for each other at a statement, but all of any other rule."""
     spoken_for = {rule.spoken_for_by for rule in catalogue.values()}
     best: dict[tuple[str, int, str], tuple[tuple[bool, int, int], Finding]] = {}
     kept: list[Finding] = []
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
-    for finding in found:
+    for finding in findings:
         chain = speakers(catalogue[finding.code], catalogue)
         if len(chain) == 1 and finding.code not in spoken_for:
             kept.append(finding)
@@ -139,17 +139,17 @@ def _one_per_cause(found: Sequence[Finding], catalogue: Mapping[str, Contract]) 
     unique: dict[tuple[str, Span], Finding] = {}
     for finding in _merged([*kept, *(finding for _, finding in best.values())], catalogue):
         place = (finding.code, finding.span)
-        known = unique.get(place)
-        unique[place] = finding if known is None else replace(known, effects={**finding.effects, **known.effects})
+        earlier = unique.get(place)
+        unique[place] = finding if earlier is None else replace(earlier, effects={**finding.effects, **earlier.effects})
     return list(unique.values())
 
 
-def _merged(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list[Finding]:
+def _merged(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list[Finding]:
     """Make what begins where a finding of the rule that it is merged into begins a part of that one."""
     into = {rule.code: rule.merged_into for rule in catalogue.values() if rule.merged_into is not None}
-    hosts = {(f.span.path, f.span.line, f.span.column, f.code): f for f in found if f.code in into.values()}
-    kept: dict[int, Finding] = {id(f): f for f in found}
-    for finding in found:
+    hosts = {(f.span.path, f.span.line, f.span.column, f.code): f for f in findings if f.code in into.values()}
+    kept: dict[int, Finding] = {id(f): f for f in findings}
+    for finding in findings:
         host = hosts.get((finding.span.path, finding.span.line, finding.span.column, into.get(finding.code, "")))
         if host is not None:
             del kept[id(finding)]

@@ -47,14 +47,14 @@ def with_kept_fixes(
         from onnxlint.rules.engine.source_page import Page
 
         page = Page(path, texts[path])
-        known = {part: fix for part, fix in zip(earlier.parts, earlier.fixes, strict=True) if part} if earlier else {}
+        cached = {part: fix for part, fix in zip(earlier.parts, earlier.fixes, strict=True) if part} if earlier else {}
         parts = [digest(page.excerpt(f.span.line), *asked(f)) for f in mine[path]]
         broken: list[Diagnostic] = []
-        left = [f for f, part in zip(mine[path], parts, strict=True) if part not in known]
+        left = [f for f, part in zip(mine[path], parts, strict=True) if part not in cached]
         new = iter(with_fixes(left, lambda _: page, None if failures is None else broken))
-        fixes = [known[part] if part in known else next(new).fix for part in parts]
+        fixes = [cached[part] if part in cached else next(new).fix for part in parts]
         for n, (finding, part) in enumerate(zip(mine[path], parts, strict=True)):
-            if part not in known and (is_of_package(finding.code) or not page.stands_alone(finding.span.line)):
+            if part not in cached and (is_of_package(finding.code) or not page.stands_alone(finding.span.line)):
                 parts[n] = b""
         return Written(wholes[path], parts, fixes, tuple(broken))
 

@@ -32,7 +32,7 @@ def with_fixes(
     rules, broken = rules_of({finding.code for finding in findings})
     if failures is not None:
         failures += broken
-    told: list[Finding] = []
+    fixed: list[Finding] = []
     left_out: Counter[str] = Counter()
     for finding in findings:
         path = finding.span.path
@@ -52,14 +52,14 @@ def with_fixes(
                     raise
                 message = f"internal error in the fix of {titled(finding.code)}: {described(error)}; it is left out"
                 failures.append(Diagnostic("error", message, path, finding.span.line))
-        told.append(replace(finding, fix=fix) if fix is not None else finding)
+        fixed.append(replace(finding, fix=fix) if fix is not None else finding)
     for path, number in left_out.items():
         if failures is None:
             break
         many = f"{number} fixes are" if number > 1 else "1 fix is"
         message = f"{many} left out: the statements or functions to rewrite are too long"
         failures.append(Diagnostic("warning", message, path))
-    return tuple(told)
+    return tuple(fixed)
 
 
 def _written(rule: Rule, finding: Finding, page: Page) -> Fix | None:

@@ -20,12 +20,12 @@ def all_rules() -> Mapping[str, Rule]:
     """Every rule by code: a module of the package that starts with one holds it. Raises TypeError for twins."""
     package = importlib.import_module(OUR_RULES)
     rules: dict[str, Rule] = {}
-    for found in pkgutil.iter_modules(package.__path__):
-        if found.name.startswith("onx"):
-            module = importlib.import_module(f"{OUR_RULES}.{found.name}")
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("onx"):
+            module = importlib.import_module(f"{OUR_RULES}.{info.name}")
             for _, kind in inspect.getmembers(module, inspect.isclass):
                 if issubclass(kind, Rule) and kind.__module__ == module.__name__:
-                    kind.code = found.name.partition("_")[0].upper()
+                    kind.code = info.name.partition("_")[0].upper()
                     kind.safety = load_catalogue()[kind.code].fix or Safety.MANUAL
                     if kind.code in rules:
                         raise TypeError(

@@ -39,10 +39,10 @@ def check(page: Page, fix: Fix, line: int) -> None:
     parsed(_after(page, replace(whole, edits=edits)))
 
 
-def _parse_alone(page: Page, found: Sequence[_Piece]) -> bool:
+def _parse_alone(page: Page, unsorted: Sequence[_Piece]) -> bool:
     """Whether every piece parses by itself, with a statement behind it; not where one of several is left empty."""
     pieces: list[_Piece] = []
-    for piece in sorted(found, key=lambda p: (p.first, -p.last)):
+    for piece in sorted(unsorted, key=lambda p: (p.first, -p.last)):
         if pieces and piece.first <= pieces[-1].last:
             if piece.last > pieces[-1].last:
                 return False
@@ -83,20 +83,18 @@ def _around(page: Page, region: Region, edit: Edit) -> _Piece:
     best = _Piece(region.first, region.last)
     block: list[ast.stmt] | None = region.tree.body
     while block:
-        at = bisect_right(block, first, key=first_line) - 1
-        held = max(at, 0)
-        through = held
+        at = through = max(bisect_right(block, first, key=first_line) - 1, 0)
         while through + 1 < len(block) and (
             (block[through].end_lineno or 0) < last or block[through + 1].lineno == block[through].end_lineno
         ):
             through += 1
-        low, high = block[held], block[through]
+        low, high = block[at], block[through]
         indent = page.line(low.lineno)[: low.col_offset]
         above = page.line(first_line(low) - 1)
         if not (indent.strip() or above.endswith("\\") or page.line(low.lineno).startswith("elif", low.col_offset)):
-            part = through - held + 1 < len(block)
+            part = through - at + 1 < len(block)
             best = _Piece(min(first, first_line(low)), max(last, high.end_lineno or 0), indent, part)
-        if held != through or not first_line(low) <= first <= last <= (low.end_lineno or 0):
+        if at != through or not first_line(low) <= first <= last <= (low.end_lineno or 0):
             break
         block = next((b for b in _blocks(low) if first_line(b[0]) <= first and last <= (b[-1].end_lineno or 0)), None)
     return replace(best, edits=[edit])

@@ -91,8 +91,8 @@ class Site:
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The function that a node stands in; a lambda is none."""
-        found = self.holder(node, cst.FunctionDef, cst.Lambda)
-        return found if isinstance(found, cst.FunctionDef) else None
+        holder = self.holder(node, cst.FunctionDef, cst.Lambda)
+        return holder if isinstance(holder, cst.FunctionDef) else None
 
     def owner(self, node: cst.CSTNode) -> str | None:
         """The name of the object whose method a node stands in (`self`); None outside of methods."""
@@ -188,8 +188,8 @@ class Site:
         operand = isinstance(parent, _HOLDS_OPERANDS) or (isinstance(parent, _JOINS) and isinstance(new, _WEAK))
         return tight(new) if operand and not node.lpar else new
 
-    def replace(self, node: cst.CSTNode, new: cst.CSTNode | str) -> Edit:
-        """Put a node in the place of another, which keeps its own parentheses. A text has to parse as one."""
+    def replace(self, node: cst.CSTNode, new: cst.CSTNode) -> Edit:
+        """Put a node in the place of another, which keeps its own parentheses."""
         start, end = (self.page.lines.offset(place) for place in self.tree.range(node))
         return self._edit(start, end, new, node)
 
@@ -221,17 +221,23 @@ class Site:
         code = "".join(self.tree.code(line, first) for line in lines).strip()
         return self.splice(start, end, code, *lines)
 
-    def _edit(self, start: int, end: int, new: cst.CSTNode | str, node: cst.CSTNode) -> Edit:
+    def _edit(self, start: int, end: int, new: cst.CSTNode, node: cst.CSTNode) -> Edit:
         """Put something in the place of a node, between two offsets, without the words at both ends that stay."""
         text, place = self.page.text[start:end], self.page.lines.place
-        code, made = self._code(new, node)
+        if isinstance(new, cst.BaseExpression) and new.lpar is getattr(node, "lpar", None):
+            own = _own(new)
+            new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
+        code = self.tree.code(new, node)
+        if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(node):
+            code = self.tree.code(tight(new), node)
+        code = code.strip() if isinstance(new, cst.BaseCompoundStatement) else code
         first = _shared(text, code)
         while _splits(text, first) or _splits(code, first):
             first -= 1
         last = _shared(text[first:][::-1], code[first:][::-1])
         while _splits(text, len(text) - last) or _splits(code, len(code) - last):
             last -= 1
-        edit = self.splice(place(start + first), place(end - last), code[first : len(code) - last], made)
+        edit = self.splice(place(start + first), place(end - last), code[first : len(code) - last], new)
         return replace(edit, node=(place(start), place(end)))
 
     def splice(self, start: tuple[int, int], end: tuple[int, int], text: str, *made: cst.CSTNode) -> Edit:
@@ -241,11 +247,10 @@ class Site:
             self._of_torch.add(edit)
         return edit
 
-    def insert_before(self, statement: Statement, text: str) -> Edit:
-        """A new statement in front of another, on a line of its own."""
+    def insert_before(self, statement: Statement, new: cst.BaseSmallStatement) -> Edit:
+        """Put a statement in front of another, on a line of its own."""
         line = self.tree.range(statement)[0][0]
-        code, made = self._code(text, statement)
-        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{code}\n", made)
+        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{self.tree.code(new)}\n", new)
 
     def remove(self, statement: Statement, *blank: cst.EmptyLine) -> Edit:
         """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`.
@@ -253,37 +258,23 @@ class Site:
         With it go blank lines next to it.
         """
         if len(self.block(statement)) == 1:
-            return self.replace(statement, "pass")
+            return self.replace(statement, cst.Pass())
         start, end = self.tree.whole(statement)
         lines, text = self.page.lines, self.page.text
         rows = [start[0], end[0], *(self.tree.range(line)[0][0] for line in blank)]
         first, after = lines.start(min(rows)), lines.start(max(rows) + 1)
         rest = text[lines.offset(end) : after].strip()
         if text[first : lines.offset(start)].strip() or (rest and not rest.startswith("#")):
-            return self.replace(statement, "pass")
+            return self.replace(statement, cst.Pass())
         return self.splice(lines.place(first), lines.place(after), "")
 
     def fix(self, title: str, safety: Safety, *changes: Edit) -> Fix:
         """A fix made of these changes, in source order; what they write of `torch` is imported where it is not."""
         edits = list(changes)
-        known = "torch" in self.page.imports or self._of_torch.isdisjoint(edits)
-        if not known and not self.page.is_local("torch", self.start):
+        imported = "torch" in self.page.imports or self._of_torch.isdisjoint(edits)
+        if not imported and not self.page.is_local("torch", self.start):
             edits.append(self.page.import_of_torch)
         return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
-
-    def _code(self, new: cst.CSTNode | str, old: cst.CSTNode) -> tuple[str, cst.CSTNode]:
-        """The code of what is to stand in the place of a node, and its node."""
-        if isinstance(new, cst.CSTNode):
-            if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
-                own = _own(new)
-                new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
-            code = self.tree.code(new, old)
-            if "\n" in code and isinstance(new, cst.BaseExpression) and "\n" not in self.source(old):
-                code = self.tree.code(tight(new), old)
-            return (code.strip() if isinstance(new, cst.BaseCompoundStatement) else code), new
-        if isinstance(old, cst.BaseExpression):
-            return new, cst.parse_expression(f"({new}\n)")
-        return new, cst.parse_module(new + "\n")
 
 
 def _shared(one: str, other: str) -> int:
@@ -350,10 +341,10 @@ def continued(node: N, before: str, after: str) -> N:
 
 def flat(suite: cst.CSTNode) -> list[Statement]:
     """The statements of a block or a module, those of one line each for itself."""
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for node in getattr(suite, "body", ()):
-        found += node.body if isinstance(node, cst.SimpleStatementLine) else [node]
-    return found
+        statements += node.body if isinstance(node, cst.SimpleStatementLine) else [node]
+    return statements
 
 
 def body_of(node: cst.CSTNode) -> list[Statement]:
@@ -487,14 +478,14 @@ def is_loaded(site: Site, node: cst.BaseExpression) -> bool:
 
 
 def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
-    found: dict[str, list[cst.Name]] = {}
+    uses: dict[str, list[cst.Name]] = {}
     for name in variables(root):
-        found.setdefault(name.value, []).append(name)
-    return found
+        uses.setdefault(name.value, []).append(name)
+    return uses
 
 
 def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
-    found: dict[str, list[cst.CSTNode]] = {}
+    bindings: dict[str, list[cst.CSTNode]] = {}
     for node in walk(root):
         if isinstance(node, cst.Assign):
             targets: list[cst.CSTNode] = [t.target for t in node.targets]
@@ -503,5 +494,5 @@ def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
         else:
             continue
         for name in names_in(*targets):
-            found.setdefault(name, []).append(node)
-    return found
+            bindings.setdefault(name, []).append(node)
+    return bindings

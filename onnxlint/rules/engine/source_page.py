@@ -102,7 +102,7 @@ class Page:
 
     @cached_property
     def _heads(self) -> list[int]:
-        return [found.start() for found in _HEAD.finditer(self.text)]
+        return [head.start() for head in _HEAD.finditer(self.text)]
 
     @cached_property
     def _beginning(self) -> bytes:
@@ -118,8 +118,8 @@ class Page:
         head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
         if head and head not in self._definitions:
             first = self.lines.place(self._heads[head - 1])[0]
-            found = _TOP.search(self.text, self.lines.start(first + 1))
-            last = self.lines.place(found.start() - 1 if found else len(self.text) - 1)[0]
+            after = _TOP.search(self.text, self.lines.start(first + 1))
+            last = self.lines.place(after.start() - 1 if after else len(self.text) - 1)[0]
             self._definitions[head] = first, last
         first, last = self._definitions.get(head, (1, 0))
         return (first, last) if line <= last else (1, len(self.lines))

@@ -53,13 +53,13 @@ class Values:
         return isinstance(node, cst.Call) and self._call_gives_tensor(node)
 
     def _call_gives_tensor(self, node: cst.Call) -> bool:
-        given = (self.is_tensor(a.value) for a in node.args if not a.star)
+        tensors = (self.is_tensor(a.value) for a in node.args if not a.star)
         match node.func:
             case cst.Attribute(value, cst.Name(name)):
-                return name not in _NOT_TENSORS and (self.is_tensor(value) or any(given))
+                return name not in _NOT_TENSORS and (self.is_tensor(value) or any(tensors))
             case cst.Name(name) if name in _BUILTINS:
-                return name in ("sum", "abs", "pow") and any(given)
-        return any(given)  # a layer, an operator or a helper makes tensors of tensors
+                return name in ("sum", "abs", "pow") and any(tensors)
+        return any(tensors)  # a layer, an operator or a helper makes tensors of tensors
 
     def sizes(self, node: cst.BaseExpression) -> list[str] | None:
         """The sizes of a variable that is a tensor, as flow/state/variable_kinds.py writes them."""
@@ -116,8 +116,8 @@ def assigned(site: Site, name: cst.Name) -> Iterator[cst.BaseExpression | None]:
 
 def parameters(function: cst.FunctionDef) -> list[str]:
     """The names of a function's parameters, without those under stars, in order."""
-    held = function.params
-    return [p.name.value for p in (*held.posonly_params, *held.params, *held.kwonly_params)]
+    params = function.params
+    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
 def _bound(target: cst.BaseExpression, value: cst.BaseExpression, name: str) -> Iterator[cst.BaseExpression | None]:
@@ -198,8 +198,8 @@ def condition(values: Values, test: cst.BaseExpression) -> cst.BaseExpression | 
         if name == "allclose" and isinstance(test.func, cst.Attribute):
             close = test.with_changes(func=test.func.with_changes(attr=cst.Name("isclose")))
             return site.expression("{close}.all()", close=close)
-        known = site.at_span(cst.Call)  # the dataflow knows what that function returns
-        if name in _TRUTHS or (known and known.func is test.func and site.value().startswith("tensor/bool")):
+        observed = site.at_span(cst.Call)  # the dataflow knows what that function returns
+        if name in _TRUTHS or (observed and observed.func is test.func and site.value().startswith("tensor/bool")):
             return test
     if isinstance(test, cst.Name) and not site.value(test.value).startswith("tensor/bool"):
         return None  # a flag under a tensor's name is likelier than a number that is asked for being other than zero

@@ -37,6 +37,16 @@ def test_where_there_is_no_model_nothing_is_written_and_it_says_what_to_name(tmp
     assert [path.name for path in tmp_path.iterdir()] == ["plain.py"]
 
 
+def test_where_every_model_is_declared_it_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NET)
+    declared = '[[models]]\nfactory = "net:Net"\ninputs = { x = "float32[batch, 3]" }\n'
+    (tmp_path / "onnxlint.toml").write_text(declared)
+    done = init(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "every model that was found is declared already" in done.stderr
+    assert (tmp_path / "onnxlint.toml").read_text() == declared
+
+
 @pytest.mark.slow
 def test_a_model_is_declared_once_and_the_lines_of_the_user_stay(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(NET)

@@ -242,7 +242,7 @@ FOUND = {
     ),
     "windows along a dynamic axis counted from the back, which are refused": (
         "y = torch.ones(x.shape[0], 4) * x.sum()\nreturn y.unfold(-2, 2, 2)",
-        ["WindowSize: y.unfold(-2, 2, 2)"],
+        ["SizeArgument: y.unfold(-2, 2, 2)"],
     ),
     "a distance that is not Euclid's": (
         "return torch.cdist(x, x, p=1.0)",

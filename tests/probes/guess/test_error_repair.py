@@ -44,6 +44,8 @@ MENDED = {
     "another rank": (Applied(lambda m, x: [b for b, c, h, w in [x.shape]]), {"x": floats(2, 16)}),
     "whole numbers": (Applied(lambda m, x: nn.functional.one_hot(x, 16)), {"x": floats(2, 8)}),
     "truth values": (Applied(lambda m, x: torch.ones(2, 8).masked_fill(x, 0)), {"x": floats(2, 8)}),
+    "an inverted mask": (Applied(lambda m, x: ~x), {"x": floats(2, 8)}),
+    "two masks": (Applied(lambda m, x: x & torch.ones(2, 8, dtype=torch.bool)), {"x": floats(2, 8)}),
     "a number, and no tensor": (Applied(lambda m, x: list(range(x))), {"x": floats(2, 8)}),
     "a multiple": (Applied(lambda m, x: in_windows(x)), {"x": floats(2, 3, 64, 64)}),
 }

@@ -86,7 +86,7 @@ def test_a_statement_alone_does_not_tell_what_is_around_it(name: str) -> None:
         lambda: list(site.around(call)),
         lambda: site.function(call),
         lambda: site.block(statement),
-        lambda: site.insert_before(statement, "a = 1") and site.tree.module,
+        lambda: site.insert_before(statement, cst.Pass()) and site.tree.module,
         lambda: site.tree.holding(site.start),
         lambda: site.tree.code(cst.If(cst.Name("a"), cst.IndentedBlock([])), statement),
     ]

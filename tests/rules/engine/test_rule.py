@@ -144,6 +144,26 @@ def test_operators_are_seen_by_their_sign_too(tmp_path: Path, monkeypatch: pytes
     ]
 
 
+def test_layers_are_seen_where_they_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Calls(Rule):
+        code = "ONX499"
+
+        def on_call(self, node: cst.CSTNode, call: Call) -> Objections:
+            yield Objection(f"{call.op}: {call.text}", "a")
+
+    body = (
+        "y = nn.ReLU()(x)\n        y = self.act(nn.GELU()(y))\n        z = self.both(y)\n        return y + z\n\n"
+        "    def __init__(self):\n        super().__init__()\n        self.act = nn.ReLU()\n"
+        "        self.both = nn.Sequential(nn.Dropout(), nn.ReLU())\n"
+    )
+    monkeypatch.setattr(f"{__name__}.MODEL", MODEL.partition("y = ")[0] + body)
+    assert [f.message for f in findings(Calls, tmp_path, monkeypatch, "torch.nn.ReLU", "torch.relu")] == [
+        "torch.nn.ReLU: nn.ReLU()(x)",
+        "torch.nn.ReLU: self.act(nn.GELU()(y))",
+        "torch.nn.ReLU: self.both(y)",
+    ]
+
+
 def test_nothing_is_watched_that_no_rule_asks_for() -> None:
     assert watched(load_catalogue()) == frozenset()
     assert set(registry.all_rules()) <= set(load_catalogue())

@@ -63,9 +63,18 @@ def test_what_is_replaced_keeps_what_is_around_it() -> None:
     site = site_at(MODEL, "x.sum() > 0")
     test = site.at_span(cst.BaseExpression)
     assert test is not None
-    assert after(site, site.replace(test, "True")) == MODEL.replace("x.sum() > 0", "True")
-    with pytest.raises(cst.ParserSyntaxError):
-        site.replace(test, "two words")
+    assert after(site, site.replace(test, cst.Name("True"))) == MODEL.replace("x.sum() > 0", "True")
+
+
+def test_a_statement_goes_in_front_of_another_on_a_line_of_its_own() -> None:
+    site = site_at(MODEL, "x * scale")
+    node = site.at_span(cst.BinaryOperation)
+    assert node is not None
+    statement = site.statement(node)
+    assert statement is not None
+    new = cst.Assign([cst.AssignTarget(cst.Name("x"))], site.expression("(\n    torch.abs({x})\n)", x=node.left))
+    written = MODEL.replace("x = x * scale", "x = (\n    torch.abs(x)\n)\n            x = x * scale")
+    assert after(site, site.insert_before(statement, new)) == written
 
 
 def test_the_last_statement_of_a_block_becomes_pass_and_others_go_with_their_line() -> None:
