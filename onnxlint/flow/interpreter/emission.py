@@ -14,7 +14,7 @@ from onnxlint.flow.state import liveness, observations
 from onnxlint.flow.state.budget import Budget
 from onnxlint.flow.state.context import Context, Located
 from onnxlint.flow.state.observations import Observation
-from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.state.variable_kinds import describe, known_names
 from onnxlint.flow.tables.operator_table import OpTable
@@ -32,7 +32,7 @@ _BY_SIZE = (observations.Branch, observations.Escape)  # which keep the size of 
 _MAY_STAY = ("", "range()", "max()", "min()", "len()")  # what they give is no plain number in every export
 
 
-class Emitter(Located, Engine):
+class Emitter(Located):
     """Collects observations. They count only while traced code runs: a forward and what it reaches."""
 
     def __init__(self, context: Context, table: OpTable) -> None:

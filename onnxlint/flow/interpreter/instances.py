@@ -16,7 +16,7 @@ from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.context import Context
-from onnxlint.flow.state.protocols import Replaced
+from onnxlint.flow.state.protocols import Engine, Replaced, Running
 from onnxlint.flow.state.summaries import Summaries
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
@@ -33,8 +33,10 @@ _CODE = (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Pa
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
 
 
-class Objects(Emitter):
-    """The part of the interpreter that builds and reads objects."""
+class Objects(Emitter, Engine):
+    """The part of the interpreter that builds and reads objects; whatever runs for them, `Interpreter` does."""
+
+    frames: list[Running]
 
     def __init__(self, context: Context, table: OpTable) -> None:
         super().__init__(context, table)

@@ -56,3 +56,11 @@ def test_the_interpreter_has_every_member_that_a_protocol_names() -> None:
     engine, _ = running("pass")
     assert len(wanted) > 20
     assert {name for name in wanted if not hasattr(engine, name)} == set()
+
+
+def test_no_member_of_the_interpreter_is_the_stub_of_a_protocol() -> None:
+    """A class that inherits a protocol inherits its empty bodies, which would do nothing without a word."""
+    engine, _ = running("pass")
+    owners = {name: next(c for c in type(engine).__mro__ if name in vars(c)) for name in dir(type(engine))}
+    stubs = {name for name, owner in owners.items() if getattr(owner, "_is_protocol", False)}
+    assert {name for name in stubs if not name.startswith("_")} == set()
