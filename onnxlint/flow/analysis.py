@@ -104,7 +104,7 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
         return None
     try:
         whole = _whole.decode(data)
-        seen = tuple(part_results.told(whole.observations))
+        seen = tuple(part_results.restored(whole.observations))
     except (msgspec.MsgspecError, RecursionError, OverflowError):
         return None
     if request.probing and whole.models is None:
@@ -178,7 +178,7 @@ class _Run:
             return self._analysed(parts[number])
 
         def take(number: int, outcome: Outcome) -> None:
-            results[number] = part_results.told(outcome.observations), outcome
+            results[number] = part_results.restored(outcome.observations), outcome
             self.keep("part", keys[number], outcome)
 
         self._workers.run(work, left, take, worth)
@@ -209,7 +209,7 @@ class _Run:
         if moves is None or not all(self._index.hash_of(path) == hashed for path, hashed in outcome.probed.items()):
             return None
         seen, exported = (
-            part_results.moved(part_results.told(outcome.observations), moves),
+            part_results.moved(part_results.restored(outcome.observations), moves),
             part_results.moved(outcome.exported, moves),
         )
         if seen is None or exported is None:

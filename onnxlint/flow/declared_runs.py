@@ -41,7 +41,7 @@ class DeclaredModel:
         if unit is None:
             return
         args, kwargs, axes = self._inputs(unit)
-        named = {n: replace(v, given=n) if isinstance(v, dom.Tensor) else v for n, v in kwargs.items()}
+        named = {n: replace(v, parameter=n) if isinstance(v, dom.Tensor) else v for n, v in kwargs.items()}
         with engine.within(tracing=True, outermost=True, axes=axes, example_batch=self.example):
             engine.apply(built, named_inputs(unit, args), named, NOWHERE)
             forward_outputs.report(engine)

@@ -16,7 +16,8 @@ def named_inputs(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
     """The arguments of an exported forward; each tensor knows which parameter it came in by."""
     names = [p.arg for p, _ in unit.positional][1:]
     return [
-        replace(v, given=names[i]) if isinstance(v, dom.Tensor) and i < len(names) else v for i, v in enumerate(args)
+        replace(v, parameter=names[i]) if isinstance(v, dom.Tensor) and i < len(names) else v
+        for i, v in enumerate(args)
     ]
 
 
@@ -45,7 +46,7 @@ def unknown_arguments(
 def all_known(chains: Mapping[tuple[tuple[str, int], ...], bool]) -> bool:
     """True where each export call, from wherever it is called, has a known model."""
     inner = {c[:n] for c in chains for n in range(len(c))}  # a function by itself, of which some caller says more
-    return all(known for c, known in chains.items() if c not in inner)
+    return all(is_known for c, is_known in chains.items() if c not in inner)
 
 
 def script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:

@@ -59,7 +59,7 @@ def decode(data: bytes) -> Outcome | None:
     """The outcome that some bytes hold; None if they hold none."""
     try:
         outcome = _decoder.decode(data)
-        told(outcome.observations)
+        restored(outcome.observations)
     except (msgspec.MsgspecError, RecursionError, OverflowError):
         return None
     return outcome
@@ -70,7 +70,7 @@ def plain(seen: Iterable[Observation]) -> list[tuple[str, dict[str, Any]]]:
     return [(type(observation).__name__, msgspec.to_builtins(observation)) for observation in seen]
 
 
-def told(pairs: Iterable[tuple[str, dict[str, Any]]]) -> list[Observation]:
+def restored(pairs: Iterable[tuple[str, dict[str, Any]]]) -> list[Observation]:
     """Observations of their kinds and fields. Raises msgspec.ValidationError for what is none."""
     kinds = _kinds()
     made = []

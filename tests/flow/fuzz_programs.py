@@ -259,7 +259,7 @@ def outcome(text: str) -> list[object]:
     project = project_of(text)
     found = analyse(project, debug=True)
     written = part_results.plain(found.observations)
-    assert part_results.told(written) == list(found.observations)
+    assert part_results.restored(written) == list(found.observations)
     record = part_results.Outcome(written, found.problems, found.candidates, (), (), {}, {}, {}, ({}, (), ()))
     with contextlib.suppress(UnicodeEncodeError):  # a name that is no text: nothing is kept for the next run
         part_results.encode(record)

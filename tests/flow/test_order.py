@@ -157,7 +157,7 @@ def projects(draw: st.DrawFn) -> dict[str, str]:
 
 def shown(observations: Iterable[Observation]) -> dict[tuple[Any, ...], list[str]]:
     """Observations by what tells them apart; which way a value came, of several, is not compared."""
-    names = ("trace", "known")
+    names = ("trace", "described")
     return {
         observation.key: [str(getattr(observation, n)) for n in observation.__struct_fields__ if n not in names]
         for observation in observations

@@ -484,7 +484,7 @@ def test_a_fact_among_very_many_variables_tells_of_those_it_speaks_of() -> None:
     lines = "".join(f"        y{i} = x + {i}\n" for i in range(300))
     source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if y7.any() else -x\n"
     [observation] = facts_of(source)
-    assert dict(observation.known) == {"": "tensor/bool:", "y7": "tensor"}
+    assert dict(observation.described) == {"": "tensor/bool:", "y7": "tensor"}
 
 
 @pytest.mark.parametrize(

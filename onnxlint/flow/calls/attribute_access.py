@@ -104,9 +104,9 @@ def _of_class(engine: Engine, owner: dom.ClassRef, name: str, _node: ast.AST) ->
     unit = info.find_method(name)
     if unit is not None:
         return dom.Function(unit, owner) if unit.has_decorator("classmethod") else dom.Function(unit)
-    found = info.find_attribute(name)
-    if found is not None:
-        return engine.evaluate_in_class(*found)
+    definition = info.find_attribute(name)
+    if definition is not None:
+        return engine.evaluate_in_class(*definition)
     nested = info.module.classes.get(f"{info.qualname}.{name}")
     if nested is not None:
         return dom.ClassRef(nested)
@@ -170,14 +170,14 @@ def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
     if name == "ndim":
         return dom.Const(len(t.dims)) if t.dims is not None else dom.CONFIG
     if name in ("data", "grad"):
-        return replace(t, view=None, given="")
+        return replace(t, view=None, parameter="")
     if name in ("T", "mT", "H", "mH"):
         dims = t.dims
         if dims is not None and len(dims) >= 2:
             dims = tuple(reversed(dims)) if name == "T" else (*dims[:-2], dims[-1], dims[-2])
-        return replace(t, dims=dims, lead=None, view="transpose", given="")
+        return replace(t, dims=dims, lead=None, view="transpose", parameter="")
     if name in ("real", "imag"):
-        return replace(t, kind="float", view=name, given="")
+        return replace(t, kind="float", view=name, parameter="")
     return dom.Method(t, name)
 
 
@@ -226,18 +226,18 @@ def unpack_shape(
             if i < starred:
                 parts.append(with_trace(shapes.extent_of(t, i, engine.context.axes), t))
             elif i == starred:
-                known = t.dims[starred : len(t.dims) - (count - 1 - starred)] if t.dims is not None else None
-                parts.append(dom.Tuple(tuple(known), "list") if known is not None else dom.Seq(dom.CONFIG))
+                rest = t.dims[starred : len(t.dims) - (count - 1 - starred)] if t.dims is not None else None
+                parts.append(dom.Tuple(tuple(rest), "list") if rest is not None else dom.Seq(dom.CONFIG))
             else:
                 parts.append(with_trace(shapes.extent_of(t, i - count, engine.context.axes), t))
         return parts
-    found: list[dom.Value] = []
+    sizes: list[dom.Value] = []
     for i, name in enumerate(names):
         extent = with_trace(shapes.extent_of(t, i, engine.context.axes), t)
         if engine.context.axes.declared is None and t.dims is None:
             extent = _by_name(extent, name, i, count, engine.context.set_length)
-        found.append(extent)
-    return found
+        sizes.append(extent)
+    return sizes
 
 
 def _by_name(extent: dom.Extent, name: str, axis: int, rank: int, set_length: bool) -> dom.Extent:
@@ -253,9 +253,9 @@ def loop_items(engine: Engine, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     """What a loop over `v` binds."""
     if isinstance(v, dom.Instance):
         unit = v.object.cls.find_method("__iter__")
-        held = v.object.attrs.get(implicit_calls.ITEMS)
-        if unit is None and held is not None:
-            return items_of(engine, held, node)
+        items = v.object.attrs.get(implicit_calls.ITEMS)
+        if unit is None and items is not None:
+            return items_of(engine, items, node)
         made = (
             engine.call_function(dom.Function(unit, v), [], {}, node) if unit is not None else record_items(engine, v)
         )
@@ -300,6 +300,6 @@ def record_items(engine: Engine, owner: dom.Instance) -> dom.Value:
     items: list[dom.Value] = []
     for name in fields_of(info):
         default = info.find_attribute(name)
-        given = owner.object.attrs.get(name)
-        items.append(given or (engine.evaluate_in_class(*default) if default is not None else dom.UNKNOWN))
+        passed = owner.object.attrs.get(name)
+        items.append(passed or (engine.evaluate_in_class(*default) if default is not None else dom.UNKNOWN))
     return dom.Tuple(tuple(items))

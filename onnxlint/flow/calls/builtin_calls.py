@@ -127,9 +127,9 @@ def _len(engine: Calling, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> 
 
 def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     numbers = [dom.as_int(a) for a in args]
-    given = [n for n in numbers if n is not None]
-    if 0 < len(given) == len(numbers) <= 3:
-        values = range(*given) if given[2:] != [0] else range(0)
+    bounds = [n for n in numbers if n is not None]
+    if 0 < len(bounds) == len(numbers) <= 3:
+        values = range(*bounds) if bounds[2:] != [0] else range(0)
         many = bool(values[4:])  # `len` has a limit
         return dom.Seq(dom.CONFIG) if many else dom.Tuple(tuple(dom.Const(i) for i in values))
     for v in args:
@@ -175,11 +175,11 @@ def _minmax(how: str) -> Builtin:
 
 def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
     """The tensor that a builtin compares; a number that its key read out of one stands for a tensor."""
-    found = next((v for v in values if isinstance(v, dom.Tensor)), None)
-    if found is None and by_key:
+    tensor = next((v for v in values if isinstance(v, dom.Tensor)), None)
+    if tensor is None and by_key:
         number = next((v for v in values if isinstance(v, dom.Data) and not v.fixed), None)
-        found = dom.Tensor((), trace=number.trace) if number is not None else None
-    return found
+        tensor = dom.Tensor((), trace=number.trace) if number is not None else None
+    return tensor
 
 
 def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
@@ -193,7 +193,7 @@ def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
         return v.item
     if isinstance(v, dom.Tensor):
         engine.report_loop(node, v)
-        return replace(v, dims=None, lead=None, view=None, given="")
+        return replace(v, dims=None, lead=None, view=None, parameter="")
     return dom.CONFIG
 
 
@@ -222,7 +222,7 @@ def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
 def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
-        return replace(args[0], kind=kind, view=None, given="", distinct=False)
+        return replace(args[0], kind=kind, view=None, parameter="", distinct=False)
     return args[0] if args and not isinstance(args[0], dom.Const) else dom.CONFIG
 
 
@@ -332,10 +332,10 @@ def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
 
 def _getattr(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
-        found = engine.attribute(args[0], args[1].literal, node)
-        if len(args) > 2 and isinstance(found, (dom.Unknown, dom.Config)):
-            return unless_told(args[2], found) if isinstance(args[0], (dom.Unknown, dom.Config)) else args[2]
-        return found
+        value = engine.attribute(args[0], args[1].literal, node)
+        if len(args) > 2 and isinstance(value, (dom.Unknown, dom.Config)):
+            return unless_told(args[2], value) if isinstance(args[0], (dom.Unknown, dom.Config)) else args[2]
+        return value
     if args and isinstance(args[0], dom.Config):
         return dom.CONFIG
     if args and isinstance(args[0], dom.Instance):

@@ -22,7 +22,7 @@ def run(call: Call) -> Value:
         made = _RUN[call.op](call)
     if made is None or isinstance(made, Unknown):
         return like(call, None)
-    return _each(made, lambda t: replace(t, given="", view=None, distinct=False))
+    return _each(made, lambda t: replace(t, parameter="", view=None, distinct=False))
 
 
 def _cond(call: Call) -> Value | None:
@@ -84,7 +84,7 @@ def _each(v: Value, change: Callable[[Tensor], Tensor]) -> Value:
 
 
 def _step(xs: Tensor) -> Tensor:
-    return replace(xs, dims=xs.dims[1:] if xs.dims else None, lead=None, given="", view=None)
+    return replace(xs, dims=xs.dims[1:] if xs.dims else None, lead=None, parameter="", view=None)
 
 
 def _stacked(y: Tensor, xs: Value) -> Tensor:

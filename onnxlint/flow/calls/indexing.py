@@ -43,9 +43,9 @@ def _index_instance(engine: Engine, owner: dom.Instance, index: dom.Value, node:
     unit = owner.object.cls.find_method("__getitem__")
     if unit is not None:
         return engine.call_function(dom.Function(unit, owner), [index], {}, node)
-    held = owner.object.attrs.get(ITEMS)
-    if isinstance(held, dom.Layer):
-        return subscript(engine, held, [index], node)
+    items = owner.object.attrs.get(ITEMS)
+    if isinstance(items, dom.Layer):
+        return subscript(engine, items, [index], node)
     if isinstance(index, dom.Const) and isinstance(index.literal, int) and owner.object.attrs:
         values = list(owner.object.attrs.values())
         return values[index.literal] if -len(values) <= index.literal < len(values) else dom.UNKNOWN
@@ -56,7 +56,7 @@ def _index_instance(engine: Engine, owner: dom.Instance, index: dom.Value, node:
 
 def _by_key(owner: dom.Dict, key: dom.Value) -> dom.Value:
     if not isinstance(key, dom.Const):
-        return join_all(dom.held(owner)) or dom.UNKNOWN
+        return join_all(dom.contents(owner)) or dom.UNKNOWN
     v = owner.get(key.literal) or dom.UNKNOWN
     return dom.CONFIG if v is owner.rest and isinstance(v, dom.Tensor) and plain_name(key.literal) else v
 
@@ -110,7 +110,7 @@ def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.
 
 def _index_tensor(engine: Engine, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
-        return dom.CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, given="")
+        return dom.CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, parameter="")
     engine.use_all(index, "an index")
     exporter_support.indexed(engine, t, index, node)
     index_lowering.read(engine, t, index, node)

@@ -226,8 +226,8 @@ def _module(call: LibraryCall) -> dom.Value:
     """An instance of a class of torch.nn."""
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
-        given = call.args[0] if call.args else None
-        data = given if isinstance(given, dom.Tensor) else dom.Tensor()
+        first = call.args[0] if call.args else None
+        data = first if isinstance(first, dom.Tensor) else dom.Tensor()
         return replace(data, source="weight", made_at=None)
     if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
@@ -405,8 +405,8 @@ def _inspect(engine: Engine, call: LibraryCall, entry: Op | None) -> None:
         inspect(call)
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
-    told = sizes_as_numbers.operator(engine, call) or exporter_support.operator(engine, call, entry)
-    if not told and entry is not None:
+    noted = sizes_as_numbers.operator(engine, call) or exporter_support.operator(engine, call, entry)
+    if not noted and entry is not None:
         _lowered(call, entry)
 
 
@@ -495,13 +495,13 @@ def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
 
 def _drops(call: LibraryCall) -> bool:
     """Whether attention is given a rate of dropout that the mode of the module has no say in."""
-    given = call.arg(4, "dropout_p")
+    probability = call.arg(4, "dropout_p")
     node = call.node
-    if not isinstance(node, ast.Call) or given is None:
+    if not isinstance(node, ast.Call) or probability is None:
         return False
-    if isinstance(rate := dom.or_default(given), dom.Const):
+    if isinstance(rate := dom.or_default(probability), dom.Const):
         return isinstance(rate.literal, float) and rate.literal > 0
-    return isinstance(given, dom.Config) and is_own(argument(node, "dropout_p", 4))
+    return isinstance(probability, dom.Config) and is_own(argument(node, "dropout_p", 4))
 
 
 def _from_a_list(index: dom.Tensor) -> bool:
@@ -537,7 +537,7 @@ def _is_latent(frame: Running, draw: ast.AST) -> bool:
 def _holds(call: LibraryCall, condition: str) -> bool:
     """Whether a condition of the operator table holds for sure: `name=literal`, or `name` given and true."""
     name, equals, wanted = condition.partition("=")
-    given = call.kwargs.get(name)
-    if not isinstance(given, dom.Const):
+    value = call.kwargs.get(name)
+    if not isinstance(value, dom.Const):
         return False
-    return repr(given.literal) == wanted if equals else bool(given.literal)
+    return repr(value.literal) == wanted if equals else bool(value.literal)

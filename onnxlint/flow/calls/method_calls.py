@@ -185,7 +185,7 @@ def _named_layers(_engine: Engine, owner: dom.Layer, *_: object) -> Value:
 
 def _layers_within(_engine: Engine, owner: dom.Layer, *_: object) -> Value:
     if isinstance(owner.items, dom.Dict):
-        return dom.Tuple(tuple(dom.held(owner.items)))
+        return dom.Tuple(tuple(dom.contents(owner.items)))
     return owner.items if owner.items is not None else dom.UNKNOWN
 
 
@@ -229,7 +229,7 @@ def _rebind(engine: InContext, node: ast.Call, v: Value) -> None:
 def _dict_value(owner: dom.Dict, args: Args) -> Value:
     key = args[0] if args else dom.UNKNOWN
     default = args[1] if len(args) > 1 else dom.NONE
-    value = owner.get(key.literal) if isinstance(key, dom.Const) else join_all(dom.held(owner))
+    value = owner.get(key.literal) if isinstance(key, dom.Const) else join_all(dom.contents(owner))
     if isinstance(key, dom.Const) and len(args) < 2 and value is owner.rest and isinstance(value, dom.Tensor):
         return value if key.literal in TENSOR_NAMES else dom.UNKNOWN  # an input that may be left out
     if value is owner.rest and isinstance(default, dom.Const) and isinstance(default.literal, (bool, str)):
@@ -244,9 +244,9 @@ def _dict_method(owner: dom.Dict, name: str, args: Args) -> Value:
     if name == "items":
         if owner.rest is None and owner.items:
             return dom.Tuple(tuple(dom.Tuple((dom.Const(k), v)) for k, v in owner.items))
-        return dom.Seq(dom.Tuple((dom.CONFIG, join_all(dom.held(owner)) or dom.UNKNOWN)))
+        return dom.Seq(dom.Tuple((dom.CONFIG, join_all(dom.contents(owner)) or dom.UNKNOWN)))
     if name == "values":
-        values = list(dom.held(owner))
+        values = list(dom.contents(owner))
         return dom.Tuple(tuple(values)) if owner.rest is None else dom.Seq(join_all(values) or dom.UNKNOWN)
     if name == "keys":
         return dom.Tuple(tuple(dom.Const(k) for k, _ in owner.items)) if owner.rest is None else dom.Seq(dom.CONFIG)

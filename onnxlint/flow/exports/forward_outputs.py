@@ -19,7 +19,7 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     engine = frame.engine
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
         outputs: list[Given] = []
-        if not (isinstance(v, Tensor) and v.given):  # all that comes out is what went in: a layer that is off
+        if not (isinstance(v, Tensor) and v.parameter):  # all that comes out is what went in: a layer that is off
             _look(frame, node, v, outputs)
         engine.gives_back(outputs)
 
@@ -38,8 +38,8 @@ def report(engine: Engine) -> None:
 def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
     """Note what a value holds. `holder` is the expression that gave what holds the value."""
     if isinstance(v, Tensor):
-        if v.given:
-            _note(frame, node, "input", v.given, outputs, inside=node is holder)
+        if v.parameter:
+            _note(frame, node, "input", v.parameter, outputs, inside=node is holder)
     elif isinstance(v, Tuple):
         written = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
         nodes = written if len(written) == len(v.items) else [node] * len(v.items)

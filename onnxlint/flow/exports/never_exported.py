@@ -130,9 +130,9 @@ def _gives_targets(forward: FunctionUnit) -> bool:
 def _gives_arrays(forward: FunctionUnit) -> bool:
     """True for a forward from arrays to arrays: every return gives one that numpy made, and no tensor is read."""
     text = forward.text
-    given = [re.match(r"(\w+)[ \t]*(?:#|$)", match["value"], re.MULTILINE) for match in _RETURN.finditer(text)]
+    returned = [re.match(r"(\w+)[ \t]*(?:#|$)", match["value"], re.MULTILINE) for match in _RETURN.finditer(text)]
     made = set(re.findall(r"^[ \t]+(\w+) = (?:np|numpy)\.(?!random)\w+\(", text, re.MULTILINE))
-    return bool(given) and all(m is not None and m[1] in made for m in given) and not _TENSORS.search(text)
+    return bool(returned) and all(m is not None and m[1] in made for m in returned) and not _TENSORS.search(text)
 
 
 def _asked_by_a_flag(text: str, at: int) -> bool:

@@ -38,7 +38,7 @@ def _heeding(v: dom.Value, seen: set[dom.Object]) -> Iterator[ModeReader]:
             yield ModeReader(v.name.rpartition(".")[2], layer=True)
         inner = [v.items] if v.items is not None else [value for _, value in v.args]
     else:
-        inner = dom.held(v)
+        inner = dom.contents(v)
     for value in inner:
         yield from _heeding(value, seen)
 

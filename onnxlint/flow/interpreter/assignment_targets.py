@@ -110,9 +110,9 @@ class Targets(Expressions):
                     owner = replace(owner, source="input", trace=owner.trace or v.trace)
                 # What every row of a mask may look at, such as the diagonal, leaves none that is hidden as a whole.
                 opened = owner.kind == "bool" and isinstance(target.slice, ast.Tuple) and dom.is_true(v)
-                if fed or opened or owner.given:  # written to, it is no longer what was passed in
+                if fed or opened or owner.parameter:  # written to, it is no longer what was passed in
                     kind = None if opened else owner.kind
-                    self.scope.names[target.value.id] = replace(owner, given="", kind=kind)
+                    self.scope.names[target.value.id] = replace(owner, parameter="", kind=kind)
             return
         key = index[0] if len(index) == 1 else dom.UNKNOWN
         if isinstance(owner, dom.Dict) and isinstance(key, (dom.Dim, dom.Tuple)):

@@ -33,10 +33,10 @@ class Definitions(Objects):
     def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> dom.Value:
         """What a name means at module level; with `strict` a builtin does not count."""
         key = (id(module), name)
-        known = self._globals.get(key)
-        if known is None:
-            known = self._unless_asked_again(self._globals, key, lambda: name_lookup.find(self, module, name, strict))
-        return known
+        value = self._globals.get(key)
+        if value is None:
+            value = self._unless_asked_again(self._globals, key, lambda: name_lookup.find(self, module, name, strict))
+        return value
 
     def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> dom.Value:
         """A class defined in a function."""
@@ -50,32 +50,32 @@ class Definitions(Objects):
     def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> dom.Value:
         """The value of a default expression, in the scope of its module."""
         key = (unit.module, unit.shift, default)  # functions of one text share the tree, not what its names mean
-        known = self._defaults.get(key)
-        if known is None:
+        value = self._defaults.get(key)
+        if value is None:
             name = f"{unit.qualname} default"
-            known = self._defaults[key] = self.evaluate_expression(unit.module, default, name, unit.shift)
-        return known
+            value = self._defaults[key] = self.evaluate_expression(unit.module, default, name, unit.shift)
+        return value
 
     def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> dom.Value:
         """The value of a class-level assignment."""
         key = (id(info), id(expression))
-        known = self._class_values.get(key)
-        if known is None:
-            known = self._unless_asked_again(
+        value = self._class_values.get(key)
+        if value is None:
+            value = self._unless_asked_again(
                 self._class_values, key, lambda: self.evaluate_expression(info.module, expression, info.qualname)
             )
-        return known
+        return value
 
     @staticmethod
-    def _unless_asked_again(known: dict[_Name, dom.Value], key: _Name, find: Callable[[], dom.Value]) -> dom.Value:
+    def _unless_asked_again(values: dict[_Name, dom.Value], key: _Name, find: Callable[[], dom.Value]) -> dom.Value:
         """A cycle of definitions sees something unknown; where the steps run out, nothing is known of it after."""
-        known[key] = dom.UNKNOWN
+        values[key] = dom.UNKNOWN
         try:
-            known[key] = find()
+            values[key] = find()
         except BaseException:
-            del known[key]
+            del values[key]
             raise
-        return known[key]
+        return values[key]
 
     def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> dom.Value:
         """A lone expression, in the scope of its module, untraced; `shift` is that of the function it belongs to."""

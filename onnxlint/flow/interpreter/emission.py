@@ -107,10 +107,10 @@ class Emitter(Located):
             return
         self.changes += 1
         if before is None or made.rank < before.rank:
-            known = {} if about is None else {"": describe(about)}
+            described = {} if about is None else {"": describe(about)}
             if self.frames and self.frames[-1].symbol == place.symbol:
-                known |= known_names(self._names_at(place))
-            merged = replace(merged, trace=trace.steps() if trace is not None else (), known=known)
+                described |= known_names(self._names_at(place))
+            merged = replace(merged, trace=trace.steps() if trace is not None else (), described=described)
         self.observations[made.key] = merged
 
     def _fits_positions(self, observation: type[Observation], doubt: str) -> bool:
@@ -425,8 +425,8 @@ class Emitter(Located):
             return "cache"
         if isinstance(v, (dom.Data, dom.Array)):
             return "attribute"
-        held = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
-        return "state" if held else ""
+        is_kept = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
+        return "state" if is_kept else ""
 
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.

@@ -33,9 +33,9 @@ class Expressions(Conditions):
 
     def e_name(self, node: ast.Name) -> Value:
         """A variable, a global, or a builtin."""
-        found = self.scope.lookup(node.id)
-        if found is not None:
-            result: Value = found
+        variable = self.scope.lookup(node.id)
+        if variable is not None:
+            result: Value = variable
             return result
         return self.engine.global_value(self.module, node.id)
 
@@ -143,12 +143,12 @@ class Expressions(Conditions):
             names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
         if a.vararg is not None:
             names[a.vararg.arg] = dom.Tuple(tuple(args[len(positional) :]))
-        held = self.scope
-        self.scope = dom.Scope(names, held)
+        outer = self.scope
+        self.scope = dom.Scope(names, outer)
         try:
             return self.eval(node.body)
         finally:
-            self.scope = held
+            self.scope = outer
 
     def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
         """A nested function."""
@@ -184,22 +184,22 @@ class Expressions(Conditions):
 
     def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
         """A comprehension: literal sequences item by item, anything else once over its joined item."""
-        held = dict(self.scope.names)
+        outer = dict(self.scope.names)
         results: list[Value] = []
         size: list[Value | None] = []
         exact = self._comprehend(node, lambda: results.append(self.eval(node.elt)), size)
-        self.scope.names = held
+        self.scope.names = outer
         if exact and not isinstance(node, ast.SetComp):
             return dom.Tuple(tuple(results), "list")
         return dom.Seq(join_all(results) or dom.UNKNOWN, next((s for s in size if s is not None), None))
 
     def e_dict_comprehension(self, node: ast.DictComp) -> Value:
         """A dict comprehension."""
-        held = dict(self.scope.names)
+        outer = dict(self.scope.names)
         pairs: list[tuple[Value, Value]] = []
         size: list[Value | None] = []
         exact = self._comprehend(node, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size)
-        self.scope.names = held
+        self.scope.names = outer
         if exact and all(isinstance(k, dom.Const) for k, _ in pairs):
             return dom.Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)))
         return dom.Dict((), join_all([v for _, v in pairs]))

@@ -244,11 +244,11 @@ class Frame(Targets):
         asks = test.usual if self.engine.context.tracing else None
 
         def body() -> bool:
-            given = len(self.returns)
+            before = len(self.returns)
             ended, asked = self._arm(node.body, asks is False, later, sized)
             left[True] = ended or asked
             if awaits:
-                del self.returns[given:]
+                del self.returns[before:]
             return ended
 
         def otherwise() -> bool:
@@ -352,14 +352,14 @@ class Frame(Targets):
         """`try`: the body, or any handler from the state before it."""
         mask = self.engine.context.exporters
 
-        held, self.attempted = self.attempted, []
+        outer, self.attempted = self.attempted, []
 
         def body() -> bool:
             try:
                 ended = self.block(node.body)
                 self.report_attempt(node)
             finally:
-                self.attempted = held
+                self.attempted = outer
             return ended or self.block(node.orelse)
 
         def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
@@ -389,9 +389,9 @@ class Frame(Targets):
         for item in node.items:
             v = self.eval(item.context_expr)
             contexts.append(v)
-            given = implicit_calls.entered(self.engine, v, item.context_expr)
+            entered = implicit_calls.entered(self.engine, v, item.context_expr)
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, given)
+                self.assign(item.optional_vars, entered)
         ended = self.block(node.body)
         for v in reversed(contexts):
             implicit_calls.left(self.engine, v, node)
@@ -404,9 +404,9 @@ class Frame(Targets):
 
     def s_class(self, node: ast.ClassDef) -> bool:
         """A class inside a function; one of the module itself where that is run as a script."""
-        known = self.module.classes.get(node.name)
-        if known is not None and self.unit is None and known.line == node.lineno + self.body.shift:
-            self.scope.names[node.name] = ClassRef(known)
+        outlined = self.module.classes.get(node.name)
+        if outlined is not None and self.unit is None and outlined.line == node.lineno + self.body.shift:
+            self.scope.names[node.name] = ClassRef(outlined)
             return False
         self.scope.names[node.name] = self.engine.local_class(self.body, node, f"{self.symbol}.{node.name}")
         return False

@@ -193,8 +193,8 @@ class FunctionRuns(Definitions):
 def _makeup(v: object, depth: int = 1) -> Hashable:
     """What of a value decides which code of a project runs: classes, flags and functions, down to its attributes."""
     if isinstance(v, dom.Instance):
-        held = v.object.attrs.items() if depth > 1 else ()
-        return v.object.cls, frozenset((name, _makeup(x)) for name, x in held)
+        parts = v.object.attrs.items() if depth > 1 else ()
+        return v.object.cls, frozenset((name, _makeup(x)) for name, x in parts)
     if isinstance(v, dom.Tuple):
         return tuple(map(_makeup, v.items))
     if isinstance(v, dom.Dict):

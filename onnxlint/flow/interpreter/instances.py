@@ -201,9 +201,9 @@ class Objects(Emitter, Engine):
         if obj not in self.shipped:
             self.shipped.add(obj)
             for v in obj.attrs.values():
-                for held in modules_in(v):
-                    if isinstance(held, dom.Instance):
-                        self.ship(held.object)
+                for module in modules_in(v):
+                    if isinstance(module, dom.Instance):
+                        self.ship(module.object)
 
     def set_attribute(self, obj: dom.Object, name: str, v: Value, replace_old: bool = False) -> None:
         """`obj.name = v`: outside of traced code it replaces; inside, what was there may still be."""

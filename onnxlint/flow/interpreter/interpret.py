@@ -180,8 +180,8 @@ class Interpreter(FunctionRuns):
             return self.apply(forward, args, kwargs, node)
         unit = obj.cls.find_method("forward")
         if unit is None:
-            given = implicit_calls.as_layer(self, callee, args, kwargs, node)
-            return given if given is not None else self.call_unknown(dom.UNKNOWN, args, node)
+            result = implicit_calls.as_layer(self, callee, args, kwargs, node)
+            return result if result is not None else self.call_unknown(dom.UNKNOWN, args, node)
         return self.run_forward(callee, unit, args, kwargs, node)
 
     def run_forward(self, callee: dom.Instance, unit: FunctionUnit, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -289,11 +289,11 @@ class Interpreter(FunctionRuns):
         if self.context.tracing:
             self.reached[unit.key] = unit
 
-    def gives_back(self, found: list[Given]) -> None:
+    def gives_back(self, outputs: list[Given]) -> None:
         """A `return` of the model that runs first gives this back."""
-        self.exits.append(found)
+        self.exits.append(outputs)
 
-    def exports_here(self, known: bool) -> None:
+    def exports_here(self, is_known: bool) -> None:
         """An export call runs, with a model that is known or not, called by what runs."""
         self.exporting = dict.fromkeys((f.unit.key for f in self.frames if f.unit is not None), 0) | self.exporting
         if not self.context.outside:
@@ -301,7 +301,7 @@ class Interpreter(FunctionRuns):
                 (f"{f.module.source.path}:{f.unit.qualname if f.unit else MODULE_LEVEL}", f.line) for f in self.frames
             )
             callers = (*chain,)[::-1]
-            self.exports[callers] = self.exports.get(callers, True) and known
+            self.exports[callers] = self.exports.get(callers, True) and is_known
 
     def is_exported(self, model: dom.Instance, call: Candidate) -> None:
         """An export call is given a model of the project."""
@@ -321,7 +321,7 @@ class Interpreter(FunctionRuns):
     @contextmanager
     def as_exported(self, counts: bool) -> Iterator[None]:
         """What runs meanwhile does not count as reached; if the export counts, as what comes of one."""
-        held, self.reached = self.reached, dict(self.reached)
+        outer, self.reached = self.reached, dict(self.reached)
         self.guessing, self.in_export = False, counts
         try:
             yield
@@ -329,7 +329,7 @@ class Interpreter(FunctionRuns):
                 self.resolved |= self.reached
                 self.complete += not self.guessing
         finally:
-            self.reached, self.in_export = held, False
+            self.reached, self.in_export = outer, False
 
     def rehearse(
         self, model: dom.Instance, fed: list[Value], opset: int | None = None
@@ -338,7 +338,7 @@ class Interpreter(FunctionRuns):
 
         With an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached.
         """
-        held = self.observations, self.fixed, self.reached
+        before = self.observations, self.fixed, self.reached
         self.observations, self.fixed, self.reached = {}, {}, {}
         where: dict[str, Any] = {"axes": REHEARSAL}
         if opset is not None:
@@ -349,7 +349,7 @@ class Interpreter(FunctionRuns):
                 result = self.apply(model, fed, {}, NOWHERE)
             return self.fixed, result, list(self.observations.values())
         finally:
-            self.observations, self.fixed, self.reached = held
+            self.observations, self.fixed, self.reached = before
 
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""

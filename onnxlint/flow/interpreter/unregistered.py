@@ -71,7 +71,7 @@ def modules_in(v: dom.Value) -> list[dom.Value]:
 def _members(v: dom.Value) -> list[dom.Value]:
     """What a tuple, a list or a dict holds, and what those in it hold."""
     nested = (dom.Tuple, dom.Seq, dom.Dict)
-    return [m for i in dom.held(v) for m in (_members(i) if isinstance(i, nested) else [i])]
+    return [m for i in dom.contents(v) for m in (_members(i) if isinstance(i, nested) else [i])]
 
 
 def is_module(v: dom.Value) -> bool:

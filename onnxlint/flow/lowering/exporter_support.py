@@ -42,8 +42,8 @@ def operator(engine: Lowering, call: Call, entry: Op | None) -> bool:
         _interleaved(engine, call)
     if op in curated["no batch"]:
         unbatched(engine, t, op, call.name, call.node)
-    if op in curated["input-reshaped"] and t.given:
-        emit(engine, call.node, obs.InputReshape, call.name, "input-reshaped", op, trace=t.trace, parameter=t.given)
+    if op in curated["input-reshaped"] and t.parameter:
+        emit(engine, call.node, obs.InputReshape, call.name, "input-reshaped", op, trace=t.trace, parameter=t.parameter)
     if entry is not None and _by_table(engine, call, entry):
         return True
     if op in curated["complex: real"] and any(v.kind == "complex" and not v.guessed for v in call.tensors()):

@@ -89,8 +89,8 @@ def _call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs
         x = replace(x, source="input")
     if not isinstance(x, dom.Tensor):
         return dom.Tensor(trace=getattr(x, "trace", None)) if x == dom.UNKNOWN else x
-    if x.given:
-        x = replace(x, given="")
+    if x.parameter:
+        x = replace(x, parameter="")
         args = [x, *args[1:]]
     if short in ("LSTM", "GRU", "RNN"):
         return _recurrent(engine, layer, args, node)
@@ -216,8 +216,8 @@ def _by_operator(
     engine: Lowering, layer: dom.Layer, op: str, names: str, x: dom.Tensor, node: ast.AST, **more: dom.Value
 ) -> dom.Tensor:
     """The input with the dims that an operator gives for the arguments of a layer."""
-    given = {name: v for i, name in enumerate(names.split()) if (v := layer.arg(i, name)) is not None}
-    made = HANDLERS[op](Call(engine, op, layer.name, [x], {**more, **given}, node)) if op in HANDLERS else None
+    options = {name: v for i, name in enumerate(names.split()) if (v := layer.arg(i, name)) is not None}
+    made = HANDLERS[op](Call(engine, op, layer.name, [x], {**more, **options}, node)) if op in HANDLERS else None
     return replace(x, dims=made.dims if isinstance(made, dom.Tensor) else None)
 
 

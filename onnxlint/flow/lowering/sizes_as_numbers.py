@@ -259,7 +259,7 @@ def along(engine: Lowering, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
     """The dynamic size of one axis, where it is known that the tensor has it."""
     if axis is None or t.source != "input":
         return None
-    if t.dims is None and not t.given and (axis != 0 or t.lead is None):
+    if t.dims is None and not t.parameter and (axis != 0 or t.lead is None):
         return None
     extent = extent_of(t, axis, engine.context.axes)
     return extent if isinstance(extent, dom.Dim) else None

@@ -86,7 +86,7 @@ def function(engine: Lowering, fn: dom.Function, args: dom.Args, node: ast.AST |
         if not guarded(engine):
             emit(engine, node, obs.CustomCall, unit.name, "custom")
         t = next((v for v in args if isinstance(v, dom.Tensor)), None)
-        return replace(t, given="", view=None, distinct=False) if t is not None else dom.CONFIG
+        return replace(t, parameter="", view=None, distinct=False) if t is not None else dom.CONFIG
     if unit.has_decorator("torch.compile"):
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
@@ -101,8 +101,8 @@ def stand_in(engine: Lowering, draw: ast.AST | None = None) -> bool:
     frame = engine.frames[-1]
     if not engine.context.tracing or frame.unit is None or not frame.unit.has_symbolic or frame.unit.cls is None:
         return False
-    given = ((p.arg, frame.scope.names.get(p.arg)) for p, default in frame.unit.positional[1:] if default is None)
-    inputs = {name for name, v in given if not isinstance(v, (dom.Const, dom.Config))}
+    required = ((p.arg, frame.scope.names.get(p.arg)) for p, default in frame.unit.positional[1:] if default is None)
+    inputs = {name for name, v in required if not isinstance(v, (dom.Const, dom.Config))}
     nodes = list(nodes_of(frame.body.function))
     asked = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in _OF_NO_DATA}
     read = [n for n in nodes if isinstance(n, ast.Name) and n.id in inputs and isinstance(n.ctx, ast.Load)]
@@ -206,7 +206,7 @@ def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
     flat: list[dom.Value] = []
     for v in values:
         if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
-            flat += _flat(dom.held(v))
+            flat += _flat(dom.contents(v))
         else:
             flat.append(v)
     return flat

@@ -118,7 +118,7 @@ def _permute(call: Call) -> dom.Value:
     base = t.dims
     if base is None:
         base = tuple(shapes.extent_of(t, i, call.engine.context.axes) for i in range(len(numbers)))
-        if not t.given:  # it may have axes that the input has not: one that was unsqueezed, or sampled
+        if not t.parameter:  # it may have axes that the input has not: one that was unsqueezed, or sampled
             base = tuple(replace(d, plain=False) if isinstance(d, dom.Dim) and i else d for i, d in enumerate(base))
     if not numbers or any(shapes.normal(n, len(base)) is None for n in numbers):
         return like(call, None, None, t.kind)

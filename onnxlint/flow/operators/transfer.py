@@ -54,7 +54,7 @@ class Call:
             if isinstance(v, dom.Tensor):
                 tensors.append(v)
             elif isinstance(v, (dom.Tuple, dom.Seq)):
-                tensors += [i for i in dom.held(v) if isinstance(i, dom.Tensor)]
+                tensors += [i for i in dom.contents(v) if isinstance(i, dom.Tensor)]
         return tensors
 
     def sizes(self, start: int, *names: str) -> list[dom.Value] | None:

@@ -56,7 +56,7 @@ def _moved(t: Tensor, test: Callable[[Dim], bool], site: Site | None) -> Tensor:
 
 def _symbolic(t: Tensor) -> bool:
     """True for a tensor that has a dynamic axis, as an input has, and none that `unflatten` hid."""
-    return (t.given != "" and t.dims is None) or (any(isinstance(d, Dim) for d in t.extents) and not _any(t))
+    return (t.parameter != "" and t.dims is None) or (any(isinstance(d, Dim) for d in t.extents) and not _any(t))
 
 
 def _any(t: Tensor) -> bool:

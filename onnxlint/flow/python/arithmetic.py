@@ -187,7 +187,7 @@ class Arithmetic(Running):
             kind = "signed" if isinstance(node.op, ast.USub) and v.kind != "complex" else v.kind
             if kind is None and isinstance(node.op, ast.Invert):
                 kind = "bool"  # of integers hardly anybody wants the complement
-            return replace(v, view=None, kind=kind, given="")
+            return replace(v, view=None, kind=kind, parameter="")
         if isinstance(v, dom.Dim):
             return replace(v, example=None, plain=False, form=v.form if v.form == dom.FRACTION else "", least=dom.REST)
         if isinstance(v, (dom.Data, dom.Array)):

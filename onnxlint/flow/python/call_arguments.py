@@ -82,9 +82,9 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
         annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
         return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
     if v.source == "input" and v.dims is None and parameter.arg in lists_of_tensors(unit):
-        return dom.Seq(replace(v, lead=None, given=""))
+        return dom.Seq(replace(v, lead=None, parameter=""))
     # In another function it is no longer what the model was given.
-    return replace(v, given="") if v.given and v.trace is not None and _is_called(engine) else v
+    return replace(v, parameter="") if v.parameter and v.trace is not None and _is_called(engine) else v
 
 
 def _is_called(engine: InContext) -> bool:

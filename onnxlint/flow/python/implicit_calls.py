@@ -147,7 +147,7 @@ def _never_entered(engine: Calling, v: dom.Value | None) -> None:
     if isinstance(v, dom.Layer):
         _never_entered(engine, v.items)
     elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
-        for item in dom.held(v):
+        for item in dom.contents(v):
             _never_entered(engine, item)
     elif isinstance(v, dom.Instance) and v.object.cls.is_module():
         unit = v.object.cls.find_method("forward")

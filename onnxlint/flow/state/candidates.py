@@ -40,15 +40,15 @@ def candidates(
     modules: Iterable[ModuleInfo], built: frozenset[str], exported: Iterable[Candidate], guard: Guard
 ) -> tuple[Candidate, ...]:
     """Every model that the source marks, exports or feeds; of the rest, those that no other module builds."""
-    found: dict[str, Candidate] = {}
+    by_factory: dict[str, Candidate] = {}
     for c in exported:
-        found.setdefault(c.factory, c)
+        by_factory.setdefault(c.factory, c)
     classes = [cls for info in modules for cls in info.classes.values() if "." not in cls.qualname]
     for candidate in guard.each(classes, lambda cls: _of_class(cls, built)):
-        known = found.get(candidate.factory)
-        if known is None or (not known.source and candidate.source):
-            found[candidate.factory] = candidate
-    return tuple(found.values())
+        other = by_factory.get(candidate.factory)
+        if other is None or (not other.source and candidate.source):
+            by_factory[candidate.factory] = candidate
+    return tuple(by_factory.values())
 
 
 def _of_class(cls: ClassInfo, built: frozenset[str]) -> Iterator[Candidate]:

@@ -39,11 +39,11 @@ class Context:
     def but(self, **changes: Any) -> Context:
         """This context with other values. Raises TypeError for one that it does not have."""
         key = tuple(changes.items())
-        found = self.changed.get(key)
-        if found is None:
+        other = self.changed.get(key)
+        if other is None:
             made = replace(self, **changes)
-            found = self.changed[key] = self._made.setdefault(made, made)
-        return found
+            other = self.changed[key] = self._made.setdefault(made, made)
+        return other
 
 
 class Located:
@@ -55,9 +55,9 @@ class Located:
 
     def within(self, **changes: Any) -> Located:
         """A `with` block in which the context has other values; at its end these, and no others, are as before."""
-        held = self.context
-        inner = held.changed.get((*changes.items(),)) or held.but(**changes)  # looked up here: every `if` opens three
-        self._around.append((held, inner, changes))
+        outer = self.context
+        inner = outer.changed.get((*changes.items(),)) or outer.but(**changes)  # looked up here: every `if` opens three
+        self._around.append((outer, inner, changes))
         self.context = inner
         return self
 
@@ -65,11 +65,11 @@ class Located:
         """The block begins."""
 
     def __exit__(self, *_: object) -> None:
-        held, inner, changes = self._around.pop()
+        outer, inner, changes = self._around.pop()
         if self.context is inner:
-            self.context = held
+            self.context = outer
         else:  # what was narrowed meanwhile stays
-            self.context = self.context.but(**{name: getattr(held, name) for name in changes})
+            self.context = self.context.but(**{name: getattr(outer, name) for name in changes})
 
     def narrow(self, **changes: Any) -> None:
         """Other values for what follows, up to the end of the block around that names them."""

@@ -48,9 +48,9 @@ class _Names:
 
     def latest(self, name: str, before: int) -> _Bound | None:
         """The last binding of a name above a line."""
-        found = self.bound.get(name, [])
-        at = bisect_left(found, before, key=itemgetter(0))
-        return found[bisect_left(found, found[at - 1][0], key=itemgetter(0))] if at else None
+        bindings = self.bound.get(name, [])
+        at = bisect_left(bindings, before, key=itemgetter(0))
+        return bindings[bisect_left(bindings, bindings[at - 1][0], key=itemgetter(0))] if at else None
 
     def read_after(self, name: str, line: int) -> bool:
         """True where a name is read below the statement at a line before it is bound anew, in the order of lines."""
@@ -69,21 +69,21 @@ def base_is_read(function: ast.AST, name: str, line: int) -> bool:
 
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
     """
-    known = _names(function)
-    taken = known.latest(name, line + 1)
+    names = _names(function)
+    taken = names.latest(name, line + 1)
     if taken is None:
         return False
     bound_at, base = taken
     if base is None:
         return False
     if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
-        earlier = known.latest(name, bound_at)
-        return earlier is not None and earlier[1] not in (None, name) and known.read_after(earlier[1] or "", line)
-    if known.read_after(base, line):
+        earlier = names.latest(name, bound_at)
+        return earlier is not None and earlier[1] not in (None, name) and names.read_after(earlier[1] or "", line)
+    if names.read_after(base, line):
         return True
-    views = known.views[base]
+    views = names.views[base]
     views = views[: bisect_left(views, line + 1, key=itemgetter(0))][-_SIBLINGS:]
-    return any(known.read_after(n, line) for at, n in views if at != bound_at and n not in (name, base))
+    return any(names.read_after(n, line) for at, n in views if at != bound_at and n not in (name, base))
 
 
 def is_read(function: ast.AST, name: str, line: int) -> bool:
@@ -108,11 +108,11 @@ _CONVERSIONS = ("to", "cpu", "cuda", "type_as", "float", "half", "double", "long
 
 def written_before(function: ast.AST, name: str, line: int) -> bool:
     """True when a statement above `line` writes in place to what `name` is bound to there."""
-    known = _names(function)
-    taken = known.latest(name, line)
+    names = _names(function)
+    taken = names.latest(name, line)
     if taken is None:
         return False
-    lines = known.written.get(name, [])
+    lines = names.written.get(name, [])
     at = bisect_right(lines, taken[0])
     return at < len(lines) and lines[at] < line
 

@@ -35,7 +35,7 @@ class Observation(msgspec.Struct, frozen=True):
     sure: bool = True
     exporters: tuple[str, ...] = EXPORTERS
     statement: int = 0  # first line of the statement
-    known: Mapping[str, str] = field(default_factory=dict)
+    described: Mapping[str, str] = field(default_factory=dict)
     certain: bool = True
     doubt: str = ""
     outside: str = ""

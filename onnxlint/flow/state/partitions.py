@@ -82,22 +82,22 @@ def partition(modules: Sequence[ModuleInfo]) -> Iterator[tuple[ModuleInfo, ...]]
 
 def common_folder(paths: Iterable[Path]) -> Path:
     """The deepest folder that holds every path."""
-    found: Path | None = None
+    folder: Path | None = None
     for path in paths:
-        found = path.parent if found is None else found
-        while not path.is_relative_to(found):
-            found = found.parent
-    assert found is not None
-    return found
+        folder = path.parent if folder is None else folder
+        while not path.is_relative_to(folder):
+            folder = folder.parent
+    assert folder is not None
+    return folder
 
 
 def mentioned(groups: Sequence[Sequence[ModuleInfo]]) -> list[frozenset[str]]:
     """For each group, the classes in it that code of another group calls, assigns or has for a default."""
     group_of = {info: number for number, group in enumerate(groups) for info in group}
-    found: list[set[str]] = [set() for _ in groups]
+    by_group: list[set[str]] = [set() for _ in groups]
     for info, number in group_of.items():
         for name in info.outline.mentions:
             cls = info.lookup(name)
             if isinstance(cls, ClassInfo) and group_of.get(cls.module, number) != number:
-                found[group_of[cls.module]].add(name_of(cls))
-    return [frozenset(names) for names in found]
+                by_group[group_of[cls.module]].add(name_of(cls))
+    return [frozenset(names) for names in by_group]

@@ -38,26 +38,28 @@ class Guard:
         except Exhausted as error:
             at = f", at line {error.at[1]}" if error.at else ""
             at += f" of {error.at[0]}" if error.at and error.at[0] != path else ""
-            told = f"{name} takes too many steps to analyse; what it does past the first {granted:,}{at}, is not seen"
-            self.problems.append(Problem(path, told, line=error.at[1] if error.at and error.at[0] == path else line))
+            message = (
+                f"{name} takes too many steps to analyse; what it does past the first {granted:,}{at}, is not seen"
+            )
+            self.problems.append(Problem(path, message, line=error.at[1] if error.at and error.at[0] == path else line))
         except RecursionError as error:
             self.problems.append(Problem(path, f"{name} is nested too deeply to analyse ({error})"))
         except Exception as error:
             if self.debug:
                 raise
-            told = f"internal error in {name}: {described(error)}; it is not analysed further"
-            self.problems.append(Problem(path, told, True, line))
+            message = f"internal error in {name}: {described(error)}; it is not analysed further"
+            self.problems.append(Problem(path, message, True, line))
 
-    def each(self, found: Iterable[T], of: Callable[[T], Iterable[U]]) -> Iterator[U]:
+    def each(self, items: Iterable[T], of: Callable[[T], Iterable[U]]) -> Iterator[U]:
         """What `of` gives for every file or class; one that it fails for is left out."""
-        for one in found:
+        for one in items:
             path, name, line = (one.path, "<module>", None) if isinstance(one, ModuleInfo) else place_of(one)
             with self.over(path, name, line):
                 yield from of(one)
 
-    def those(self, found: Iterable[T], test: Callable[[T], object]) -> list[T]:
+    def those(self, items: Iterable[T], test: Callable[[T], object]) -> list[T]:
         """Those that pass a test, without what it fails for."""
-        return list(self.each(found, lambda one: [one] if test(one) else []))
+        return list(self.each(items, lambda one: [one] if test(one) else []))
 
 
 def place_of(cls: ClassInfo) -> tuple[str, str, int]:

@@ -28,13 +28,13 @@ class Attributes:
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:
         """The first line of a method that reads an attribute; None where none does."""
-        known = self._of_method.get(unit.key)
-        if known is None:
-            known = self._of_method[unit.key] = {}
+        lines = self._of_method.get(unit.key)
+        if lines is None:
+            lines = self._of_method[unit.key] = {}
             for number, text in enumerate(unit.text.split("\n"), unit.line):
-                for found in _READ.findall(_TARGETS.sub("", text)):
-                    known.setdefault(found, number)
-        return known.get(name)
+                for attribute in _READ.findall(_TARGETS.sub("", text)):
+                    lines.setdefault(attribute, number)
+        return lines.get(name)
 
     def read_elsewhere(self, cls: ClassInfo, name: str) -> bool:
         """True when a method that does not set the object up reads the attribute, here or in a base."""
@@ -87,15 +87,15 @@ class Attributes:
         mentioned = {
             method: set(_MENTIONED.findall(unit.text)) for c in cls.mro() for method, unit in c.methods.items()
         }
-        found = {method for method, names in mentioned.items() if name in names}
-        while more := {m for m, names in mentioned.items() if m not in found and not names.isdisjoint(found)}:
-            found |= more
-        return found
+        readers = {method for method, names in mentioned.items() if name in names}
+        while more := {m for m, names in mentioned.items() if m not in readers and not names.isdisjoint(readers)}:
+            readers |= more
+        return readers
 
     def _reads_of(self, cls: ClassInfo) -> frozenset[str]:
-        known = self._of_class.get(cls)
-        if known is None:
+        reads_of_class = self._of_class.get(cls)
+        if reads_of_class is None:
             texts = (unit.text for method, unit in cls.methods.items() if method not in _SETTING_UP)
             reads = (_READ_OR_DECLARED.findall(_TARGETS.sub("", text)) for text in texts)
-            known = self._of_class[cls] = frozenset(name for names in reads for name in names)
-        return known
+            reads_of_class = self._of_class[cls] = frozenset(name for names in reads for name in names)
+        return reads_of_class

@@ -12,7 +12,7 @@ def known_names(names: Mapping[str, Value]) -> dict[str, str]:
     for anything else; nothing behind the colon is a scalar, no colon an unknown rank. `weight` and `made` do not depend
     on the inputs, `guess` may be no tensor at all. `dim:batch` is a size, `dim` arithmetic on sizes.
     """
-    return {name: told for name, v in names.items() if (told := describe(v))}
+    return {name: kind for name, v in names.items() if (kind := describe(v))}
 
 
 def describe(v: Value) -> str:

@@ -225,7 +225,7 @@ class Tensor(_Plain):
     made_at: Place | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
     guessed: bool = False
-    given: str = ""
+    parameter: str = ""
     distinct: bool = False
 
     def __post_init__(self) -> None:
@@ -562,7 +562,7 @@ NONE = Const(None)
 CONFIG = Config()
 
 
-def held(v: Value) -> Sequence[Value]:
+def contents(v: Value) -> Sequence[Value]:
     """The values that a tuple, a list or a dict may hold; none in any other."""
     if isinstance(v, Dict):
         return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])

@@ -50,8 +50,8 @@ def join(a: dom.Value, b: dom.Value) -> dom.Value:
             _pass_over(lower)
         if type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}:
             _pass_over(lower)
-        if type(upper) is dom.Tensor and upper.given and not dom.is_none(lower):
-            return replace(upper, given="")  # what a layer of which nothing is known made of it, say
+        if type(upper) is dom.Tensor and upper.parameter and not dom.is_none(lower):
+            return replace(upper, parameter="")  # what a layer of which nothing is known made of it, say
         if type(upper) in (dom.Const, dom.Truth):
             # One value, or else another of which less is known: no condition may be decided by the first alone.
             return dom.Config(upper.trace or lower.trace)
@@ -158,7 +158,7 @@ def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
         a.made_at if a.made_at == b.made_at else None,
         a.trace or b.trace,
         a.guessed and b.guessed,
-        a.given if a.given == b.given else "",
+        a.parameter if a.parameter == b.parameter else "",
         a.distinct and b.distinct,
     )
 
@@ -193,8 +193,8 @@ def element(v: dom.Tuple | dom.Seq) -> dom.Value:
 
 def item_of(t: dom.Tensor) -> dom.Tensor:
     """Any `t[i]`, along the first axis."""
-    known = {"dims": t.dims[1:]} if t.dims else {"dims": None, "lead": None}
-    return replace(t, **known, view="index", given="")
+    shape = {"dims": t.dims[1:]} if t.dims else {"dims": None, "lead": None}
+    return replace(t, **shape, view="index", parameter="")
 
 
 def updated(owner: dom.Dict, new: dom.Dict) -> dom.Dict:

@@ -129,7 +129,7 @@ def _finding(
         fix=Fix(objection.advice),
         statement=observation.statement if span.path == observation.span.path else 0,
         text=observation.text,
-        hints={**{f"${name}": v for name, v in observation.known.items()}, **observation.hints, **objection.hints},
+        hints={**{f"${name}": v for name, v in observation.described.items()}, **observation.hints, **objection.hints},
         outside=observation.outside,
         doubt=observation.doubt,
         about=about,

@@ -80,13 +80,13 @@ class ValueProvider(_FromDataflow[str]):
 
     def _gen_impl(self, module: cst.Module) -> None:
         for piece in self.cache:
-            names = {name: kind for seen in piece.observed.values() for o in seen for name, kind in o.known.items()}
+            names = {name: kind for seen in piece.observed.values() for o in seen for name, kind in o.described.items()}
             for name in variables(piece.nodes[0]) if piece.nodes and names else ():
                 if name.value in names:
                     self.set_metadata(name, names[name.value])
             for node, (first, *_) in piece.observed.items():
-                if "" in first.known:
-                    self.set_metadata(node, first.known[""])
+                if "" in first.described:
+                    self.set_metadata(node, first.described[""])
 
 
 PROVIDERS: tuple[type[BaseMetadataProvider[object]], ...] = (ObservationProvider, ValueProvider)

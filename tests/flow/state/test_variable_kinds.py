@@ -46,8 +46,8 @@ def test_an_observation_knows_the_variables_of_its_line() -> None:
             return x if total > rows else x * scale
     """
     (branch,) = facts_of(source)
-    rows = branch.known["rows"]
+    rows = branch.described["rows"]
     assert rows.startswith("dim:")
-    assert branch.known["x"].startswith("tensor")
-    assert branch.known["total"] == "tensor:"
-    assert "scale" not in branch.known
+    assert branch.described["x"].startswith("tensor")
+    assert branch.described["total"] == "tensor:"
+    assert "scale" not in branch.described

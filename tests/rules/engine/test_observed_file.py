@@ -104,7 +104,7 @@ def test_places_in_a_text_that_is_nested_too_deeply_are_looked_for_once(monkeypa
 
 def test_values_are_those_of_variables_and_of_what_was_observed() -> None:
     text = "y = f(x, x.n, n=n)\n"
-    file = opened(text, seen(text, "f(x, x.n, n=n)", known={"x": "tensor", "n": "dim:batch", "": "data"}))
+    file = opened(text, seen(text, "f(x, x.n, n=n)", described={"x": "tensor", "n": "dim:batch", "": "data"}))
     values = {file.source(node): kind for node, kind in file.metadata[ValueProvider].items()}
     assert values == {"x": "tensor", "n": "dim:batch", "f(x, x.n, n=n)": "data"}
     assert len(file.metadata[ValueProvider]) == 4  # `x` twice, and one `n` of three
@@ -166,7 +166,7 @@ TEXT = "a = f(x) + (g(\n    x  # why\n))\nif h(y):\n    b = i(x)\n"
 
 @pytest.mark.parametrize("rule", [Calls, Visitor])
 def test_rules_of_both_styles_say_the_same_at_the_same_nodes(rule: type[Rule]) -> None:
-    observations = [seen(TEXT, "g(\n    x  # why\n)", known={"": "data"}), seen(TEXT, "h(y)", known={"": "tensor"})]
+    observations = [seen(TEXT, "g(\n    x  # why\n)", described={"": "data"}), seen(TEXT, "h(y)", described={"": "tensor"})]
     findings, broken = looked(rule, TEXT, [*observations, seen(TEXT, "f(x)", kind=Escape)])
     assert broken == []
     assert [(f.message, f.span.line, f.span.column) for f in findings] == [
