@@ -9,29 +9,13 @@ from onnxlint.flow.calls.attribute_access import any_module_of, items_of, read_d
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.flow.state.protocols import Assigning, Calling, Engine, InContext, Observing, Operating
+from onnxlint.flow.tables import EXPORTER_GUARDS
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
 Builtin = Callable[["Engine", dom.Args, dom.Kwargs, ast.AST], dom.Value]
-
-
-# What exporters make of the question whether they are at work.
-TRUTHS: dict[str, frozenset[str]] = {
-    "torch.jit.is_tracing": frozenset({"torchscript"}),
-    "torch.jit._trace.is_tracing": frozenset({"torchscript"}),
-    "torch._C._get_tracing_state": frozenset({"torchscript"}),
-    "torchvision._is_tracing": frozenset({"torchscript"}),
-    "torch.jit.is_scripting": frozenset(),
-    "torch.compiler.is_compiling": frozenset({"dynamo"}),
-    "torch.compiler.is_dynamo_compiling": frozenset({"dynamo"}),
-    "torch.compiler.is_exporting": frozenset({"dynamo"}),
-    "torch._dynamo.is_compiling": frozenset({"dynamo"}),
-    "torch._dynamo.external_utils.is_compiling": frozenset({"dynamo"}),
-    "torch.onnx.is_in_onnx_export": frozenset({"torchscript", "dynamo"}),
-}
-
 
 # Dynamo keeps the symbol through these, and loses it in an `int()` around them.
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
@@ -348,7 +332,7 @@ def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
     if isinstance(owner, dom.External) and isinstance(name, dom.Const):
         full = f"{owner.name}.{name.literal}"
-        if full in TRUTHS or engine.table.get(full) is not None:
+        if full in EXPORTER_GUARDS or engine.table.get(full) is not None:
             return dom.Const(True)
     return dom.CONFIG
 

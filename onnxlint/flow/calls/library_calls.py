@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.base.records import Outcome
 from onnxlint.flow.calls import control_flow
-from onnxlint.flow.calls.builtin_calls import BUILTINS, TRUTHS, frozen, make_dict, unless_told
+from onnxlint.flow.calls.builtin_calls import BUILTINS, frozen, make_dict, unless_told
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
@@ -20,7 +20,7 @@ from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.liveness import fed_with, for_training_only
 from onnxlint.flow.state.protocols import Assigning, Engine, Running
-from onnxlint.flow.tables import NAMES
+from onnxlint.flow.tables import EXPORTER_GUARDS, NAMES
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -63,8 +63,8 @@ def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node:
     full = unexportable_calls.CONTROL_FLOW.get(name)
     if full is not None:
         return control_flow.run(LibraryCall(engine, full[6:], full, args, kwargs, node))
-    if name in TRUTHS:
-        return dom.Truth(TRUTHS[name])
+    if name in EXPORTER_GUARDS:
+        return dom.Truth(EXPORTER_GUARDS[name])
     if name.startswith("torch."):
         return torch_call(engine, name, args, kwargs, node)
     if name in engine.table.curated["clock"]:

@@ -11,7 +11,7 @@ _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
 _OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
-_GET_BY_TEXT = re.compile(r"\bgetattr\(\w+, *\w")
+_BY_CONFIGURATION = re.compile(r"\b(?:instantiate|locate)\(|\bimport_module\((?=[^\0]*\bgetattr\(\w+, *\w)")
 _QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
@@ -87,7 +87,7 @@ def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo]) -> dict
     """Those of the classes that no code names, where functions build others of them."""
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
     alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c)}
-    if not alone or any(_is_called_by_text(info.source.text) for info in modules):
+    if not alone or any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
         return {}
     return alone if any(c not in alone and _is_built(c) for c in classes) else {}
 
@@ -110,12 +110,6 @@ def _times_named(text: str, name: str) -> int:
         alone = quote in ("'", '"') and text.startswith(quote, start + len(name))
         count += alone or not _QUOTED.search(before)
     return count
-
-
-def _is_called_by_text(text: str) -> bool:
-    """True for a module that makes objects of classes that a configuration names."""
-    imports = "import_module(" in text and _GET_BY_TEXT.search(text) is not None
-    return imports or "instantiate(" in text or "locate(" in text
 
 
 def _is_built(c: ClassInfo) -> bool:

@@ -8,6 +8,7 @@ from onnxlint.flow.operators import spatial, unflattened_sizes
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state.protocols import Lowering
+from onnxlint.flow.tables import LAYER_OPERATORS
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
@@ -178,9 +179,9 @@ def _check_states(engine: Lowering, args: dom.Args, axis: int, rank: int, batch:
 def _shape(engine: Lowering, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
-    if short in _DIMS:
-        (op, names), more = _DIMS[short], {"start_dim": dom.Const(1)} if short == "Flatten" else {}
-        return _by_operator(engine, layer, op, names, x, node, **more)
+    if short in LAYER_OPERATORS:
+        (op, *names), more = LAYER_OPERATORS[short], {"start_dim": dom.Const(1)} if short == "Flatten" else {}
+        return _by_operator(engine, layer, op, " ".join(names), x, node, **more)
     if short.startswith(("Conv", "LazyConv")):
         return _convolution(engine, layer, short, x, node)
     if "Pool" in short:
@@ -198,18 +199,6 @@ def _shape(engine: Lowering, layer: dom.Layer, short: str, x: dom.Tensor, node: 
         dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, dom.Tuple) else None)
         return unflattened_sizes.lost(engine, replace(x, dims=dims), x, node)
     return x
-
-
-# The operators that give the dims of layers which change nothing else, and the parameters of the layers by position.
-_DIMS = {
-    "Flatten": ("flatten", "start_dim end_dim"),
-    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), ("interpolate", "size scale_factor")),
-    "PixelShuffle": ("pixel_shuffle", "upscale_factor"),
-    "PixelUnshuffle": ("pixel_unshuffle", "downscale_factor"),
-    "Unfold": ("unfold", "kernel_size dilation padding stride"),
-    "Fold": ("fold", "output_size kernel_size"),
-    "GLU": ("glu", "dim"),
-}
 
 
 def _by_operator(

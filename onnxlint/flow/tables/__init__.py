@@ -5,4 +5,6 @@ import tomllib
 from onnxlint.base.files import own_text
 
 _LISTS = tomllib.loads(own_text(__file__, "names.toml"))
-NAMES = {list_name: tuple(names.split()) for list_name, names in _LISTS.items()}
+NAMES = {list_name: tuple(names.split()) for list_name, names in _LISTS.items() if isinstance(names, str)}
+EXPORTER_GUARDS = {function: frozenset(exporters.split()) for function, exporters in _LISTS["exporter-guards"].items()}
+LAYER_OPERATORS = {layer: tuple(words.split()) for layer, words in _LISTS["layer-operators"].items()}

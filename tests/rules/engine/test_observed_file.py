@@ -166,7 +166,10 @@ TEXT = "a = f(x) + (g(\n    x  # why\n))\nif h(y):\n    b = i(x)\n"
 
 @pytest.mark.parametrize("rule", [Calls, Visitor])
 def test_rules_of_both_styles_say_the_same_at_the_same_nodes(rule: type[Rule]) -> None:
-    observations = [seen(TEXT, "g(\n    x  # why\n)", described={"": "data"}), seen(TEXT, "h(y)", described={"": "tensor"})]
+    observations = [
+        seen(TEXT, "g(\n    x  # why\n)", described={"": "data"}),
+        seen(TEXT, "h(y)", described={"": "tensor"}),
+    ]
     findings, broken = looked(rule, TEXT, [*observations, seen(TEXT, "f(x)", kind=Escape)])
     assert broken == []
     assert [(f.message, f.span.line, f.span.column) for f in findings] == [
