@@ -41,6 +41,7 @@ Function = Callable[[LibraryCall], dom.Value]
 _NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
 _SPARES_DRAWS = re.compile(r"\bif (?:not )?(?:deterministic|greedy)\b")  # who calls it says whether to draw
 _RANDOM = frozenset(NAMES["random"])
+_FILLING = frozenset(("normal", "uniform", "zero", "fill", "copy", "bernoulli", "random", "exponential"))
 _DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
 _NO_OPERATORS = frozenset(NAMES["quiet"])
 _KEEPS_SIZES = frozenset(NAMES["keeps-sizes"])
@@ -384,7 +385,8 @@ def inplace_write(engine: Assigning, call: LibraryCall, target: dom.Value) -> No
         while isinstance(inner, (ast.Subscript, ast.Attribute)) and not is_own(inner):
             inner = inner.value
         if isinstance(inner, ast.Attribute):
-            engine.state_write(engine.frames[-1], inner, target, augmented=True)
+            anew = inner is call.node.func.value and call.op.rstrip("_") in _FILLING
+            engine.state_write(engine.frames[-1], inner, target, augmented=True, anew=anew)
             return
     if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         engine.written_in_place(target, call.node.func.value, call.node)
