@@ -72,10 +72,14 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "layer_norm": lambda x: F.layer_norm(x, x.shape[1:]),
     "group_norm": lambda x: F.group_norm(x, x.shape[1] // 2),
     "roll": lambda x: torch.roll(x, x.shape[1] // 4, 1),
+    "unfold": lambda x: F.unfold(x[:, None, :, None], (2, 1), stride=x.shape[1] // 2),
+    "fold": lambda x: F.fold(x[:, :2, None], (2, 1), (2, 1), stride=x.shape[1] // 2),
 }
 SHAPES: dict[str, Callable[[Any], Any]] = {
     "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:]),
     "group_norm": lambda x: F.group_norm(x, x.shape[1]),
+    "unfold": ATTRIBUTES["unfold"],
+    "fold": ATTRIBUTES["fold"],
 }
 
 
@@ -538,6 +542,28 @@ def wrong_layer(name: str) -> Sample:
     return fixed(getattr(nn, name)(2, divisor_override=3), X(1, 2, *[4] * rank(name)))
 
 
+TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
+    "masked_fill": lambda m, other: m.masked_fill(other, 0),
+    "where": lambda m, other: torch.where(m, other, ~m),
+    "add": lambda m, other: m + other,
+    "+": lambda m, other: m + other,
+    "sort": lambda m, _: m.sort().values,
+    "argsort": lambda m, _: m.argsort(),
+    "unique": lambda m, _: m.unique(),
+    "cumsum": lambda m, _: m.cumsum(-1),
+    "max": lambda m, _: m.max(),
+    "min": lambda m, _: m.min(),
+    "amax": lambda m, _: m.amax(-1),
+    "amin": lambda m, _: m.amin(-1),
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+}
+LITERAL_TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
+    "masked_fill": lambda m, other: m.masked_fill(other, False),
+    "where": lambda m, other: torch.where(m, True, other),
+}
+
+
 SAMPLES: dict[str, Callable[[str], Sample]] = {
     "attribute": attribute,
     "attribute: grid": lambda _: Sample(
@@ -598,6 +624,11 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "distances: p": distances(p=1.0),
     "distances: compute_mode": distances(compute_mode="donot_use_mm_for_euclid_dist"),
     "distances: few": distances(rows=25),
+    "not loaded": lambda _: fixed(
+        lambda x: torch.istft(torch.stft(x, 8, window=torch.ones(8), return_complex=True), 8, window=torch.ones(8)),
+        X(1, 32)),
+    "of bools": lambda name: fixed(lambda x, y: TRUTHS[name](x > 0, y > 0), X(2, 4), X(2, 4)),
+    "of bools: literal": lambda name: fixed(lambda x, y: LITERAL_TRUTHS[name](x > 0, y > 0), X(2, 4), X(2, 4)),
     "windows: negative dimension": lambda _: fixed(lambda x: x.unfold(-2, 2, 2) * 2, X(2, 8, 3)),
     "index_put: accumulate": lambda _: fixed(lambda x, i: x.index_put((i,), x[:3], accumulate=True), X(4, 3),
                                              torch.tensor([0, 0, 1])),

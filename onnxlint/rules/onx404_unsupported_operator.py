@@ -15,11 +15,12 @@ class UnsupportedOperator(Rule):
     def on_call(self, node: Node, call: Call) -> Objections:
         refused = call.exporters_with(Outcome.EXPORT_ERROR)
         if refused and type(call) is Call:  # any other type has a rule of its own
-            detail = f" with `{call.detail}`" if call.detail else ""
+            unloaded = call.exporters_with(Outcome.RUNTIME_ERROR)
+            also = f", and {named(unloaded)} writes what ONNX Runtime does not load" if unloaded else ""
             yield Objection(
-                f"{named(refused)} cannot lower `{call.op}`{detail}",
+                f"{named(refused)} cannot lower `{call.op}`{call.form}{also}",
                 "write it with operators that lower (see the rule), or use the other exporter where it lowers there",
-                effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
+                effects={exporter: call.outcomes[exporter] for exporter in (*refused, *unloaded)},
                 about=f"{call.op} {call.detail}",
                 hints={"op": call.op},
             )

@@ -13,12 +13,13 @@ class OperatorLoweredWrong(Rule):
     """Object to an operator that an exporter translates to something else."""
 
     def on_call(self, node: Node, call: Call) -> Objections:
-        how = f" {call.detail}" if call.detail[:3] == "of " else f" with `{call.detail}`" if call.detail else ""
         for outcome, result in _RESULTS.items():
             exporters = call.exporters_with(outcome)
+            if outcome is Outcome.RUNTIME_ERROR and call.exporters_with(Outcome.EXPORT_ERROR):
+                continue  # told along with what the other exporter refuses
             if exporters and type(call) is Call:  # any other type has a rule of its own
                 yield Objection(
-                    f"{named(exporters)} translates `{call.op}`{how} to {result}",
+                    f"{named(exporters)} translate{'s' * (len(exporters) == 1)} `{call.op}`{call.form} to {result}",
                     "say it with other operators (see the rule), and compare the file with PyTorch",
                     effects=dict.fromkeys(exporters, outcome),
                 )

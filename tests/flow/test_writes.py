@@ -44,6 +44,52 @@ def test_a_write_through_a_view_whose_base_is_not_read_again_is_used() -> None:
     assert codes("z = x * 2\nw = z.view(-1).scatter_(0, i, y)\nreturn w + z.sum()") == ["ONX406"]
 
 
+def buffers(body: str, more: str = "") -> list[str]:
+    """The lines of a forward of this body with a finding of state; nothing else reads its two buffers but `more`."""
+    head = (
+        "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('b', torch.zeros(4))\n        self.register_buffer('c', torch.zeros(4))\n\n"
+        "    def forward(self, x, bias=None):\n"
+    )
+    lines = textwrap.dedent(body).strip().splitlines()
+    text = head + textwrap.indent("\n".join(lines), " " * 8) + more
+    at = head.count("\n") + 1
+    return [lines[line - at] for code, line, _ in sorted(findings_of(text)) if code == "ONX304"]
+
+
+SET_ANEW = {
+    "copied over": "self.b.copy_(x[0])\nreturn x + self.b",
+    "zeroed, and added to": "self.b.zero_()\nself.b.add_(x[0])\nreturn x + self.b",
+    "drawn": "self.b.normal_()\nreturn x + self.b",
+    "assigned": "self.b = x.mean(0)\nreturn x * self.b",
+    "in the arm that reads it": "if bias is not None:\n    self.b.copy_(bias)\n    x = x + self.b\nreturn x",
+}
+
+
+@pytest.mark.parametrize("body", SET_ANEW.values(), ids=SET_ANEW.keys())
+def test_a_buffer_that_each_run_sets_before_it_reads_it_is_no_state(body: str) -> None:
+    assert buffers(body) == []
+
+
+KEPT = {
+    "read before": ("y = x + self.b\nself.b.copy_(x[0])\nreturn y", "self.b.copy_(x[0])"),
+    "read on the way": ("self.b.copy_(self.b * 0.9 + x[0])\nreturn x + self.b", "self.b.copy_(self.b * 0.9 + x[0])"),
+    "set in one arm": ("if bias is not None:\n    self.b.copy_(bias)\nreturn x + self.b", "    self.b.copy_(bias)"),
+    "set in part": ("self.b[0].copy_(x[0, 0])\nreturn x + self.b", "self.b[0].copy_(x[0, 0])"),
+    "outside of the trace": ("self.b.data.copy_(x[0])\nreturn x + self.b", "self.b.data.copy_(x[0])"),
+}
+
+
+@pytest.mark.parametrize(("body", "line"), KEPT.values(), ids=KEPT.keys())
+def test_a_buffer_of_which_an_earlier_run_leaves_something_is_state(body: str, line: str) -> None:
+    assert buffers(body) == [line]
+
+
+def test_a_buffer_that_another_method_reads_is_state() -> None:
+    more = "\n\n    def last(self):\n        return self.b\n"
+    assert buffers("self.b.copy_(x[0])\nreturn x + self.b", more) == ["self.b.copy_(x[0])"]
+
+
 STEPS = """
     class Cell(nn.Module):
         def __init__(self):

@@ -41,6 +41,7 @@ Function = Callable[[LibraryCall], dom.Value]
 _NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
 _SPARES_DRAWS = re.compile(r"\bif (?:not )?(?:deterministic|greedy)\b")  # who calls it says whether to draw
 _RANDOM = frozenset(NAMES["random"])
+_FILLING = frozenset(("normal", "uniform", "zero", "fill", "copy", "bernoulli", "random", "exponential"))
 _DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
 _NO_OPERATORS = frozenset(NAMES["quiet"])
 _KEEPS_SIZES = frozenset(NAMES["keeps-sizes"])
@@ -384,7 +385,8 @@ def inplace_write(engine: Assigning, call: LibraryCall, target: dom.Value) -> No
         while isinstance(inner, (ast.Subscript, ast.Attribute)) and not is_own(inner):
             inner = inner.value
         if isinstance(inner, ast.Attribute):
-            engine.state_write(engine.frames[-1], inner, target, augmented=True)
+            anew = inner is call.node.func.value and call.op.rstrip("_") in _FILLING
+            engine.state_write(engine.frames[-1], inner, target, augmented=True, anew=anew)
             return
     if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         engine.written_in_place(target, call.node.func.value, call.node)
@@ -461,11 +463,18 @@ _INSPECTED: dict[str, Callable[[LibraryCall], None]] = {
 }
 
 
+def _is_constant(call: LibraryCall) -> bool:
+    """True where the arguments are constants: TorchScript computes the result itself."""
+    tensors, sized = call.tensors(), any(isinstance(v, dom.Dim) for v in (*call.args, *call.kwargs.values()))
+    return bool(tensors) and not sized and all(t.source == "made" and t.dims and not t.axes for t in tensors)
+
+
 def _lowered(call: LibraryCall, entry: Op) -> None:
     """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
     # What a condition alone asks for is no part of TorchScript's graph.
-    asking = [e for e in engine.context.exporters if e == "dynamo" or not engine.context.testing]
+    spared = engine.context.testing or _is_constant(call)
+    asking = [e for e in engine.context.exporters if e == "dynamo" or not spared]
     refused = [e for e in asking if entry.lowers(e, engine.context.opset) is False]
     detail = ""
     for condition in entry.unless:
@@ -477,7 +486,9 @@ def _lowered(call: LibraryCall, entry: Op) -> None:
     # An exported model computes no loss.
     quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
     if refused and not quiet:
-        outcomes, since = dict.fromkeys(refused, Outcome.EXPORT_ERROR), entry.lowering.get("torchscript") or 0
+        written = engine.table.outcomes("not loaded", op)
+        outcomes = {exporter: written.get(exporter, Outcome.EXPORT_ERROR) for exporter in refused}
+        since = entry.lowering.get("torchscript") or 0
         fields: dict[str, Any] = {"trace": call.tensor.trace, "detail": detail, "since": since}
         unexportable_calls.emit(engine, call.node, observations.Call, call.name, outcomes, **fields)
 

@@ -374,15 +374,16 @@ class Emitter(Located):
         """Forward sets an attribute of a module to None in a method for that."""
         self.emptied.add((obj, name))
 
-    def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None:
-        """Forward assigns `self.name`."""
+    def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool, anew: bool = False) -> None:
+        """Forward assigns `self.name`, or writes in place to it; `anew` where nothing is left of what it held."""
         if not self.context.tracing:
             return
         owner = frame.eval(target.value)
         if not isinstance(owner, dom.Instance) or not owner.object.cls.is_module():
             return
         name = target.attr
-        if self._is_of_this_run(frame, owner.object, name, augmented):
+        anew = anew or (name in owner.object.buffers and not augmented)
+        if self._is_of_this_run(frame, owner.object, name, augmented, anew):
             return
         kind = self._kind_of_state(frame, owner.object, name, v, augmented)
         if not kind:
@@ -399,8 +400,8 @@ class Emitter(Located):
         )
         self.emit(observations.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
-    def _is_of_this_run(self, frame: Running, owner: dom.Object, name: str, augmented: bool) -> bool:
-        """True where forward has emptied or set the attribute before: nothing is left of an earlier run."""
+    def _is_of_this_run(self, frame: Running, owner: dom.Object, name: str, augmented: bool, anew: bool) -> bool:
+        """True where forward has emptied or set the attribute before, or does here: nothing is left of a run before."""
         if (owner, name) in self.emptied:
             return True
         read_before = not augmented and self._read_before(frame, name)
@@ -408,6 +409,9 @@ class Emitter(Located):
             return True
         if not (augmented or read_before) and self._on_every_way(owner.cls):
             self.renewed.add((owner, name))
+        if anew and self._is_read_below_alone(frame, owner.cls, name):
+            self.renewed.add((owner, name))
+            return True
         return False
 
     def _kind_of_state(self, frame: Running, owner: dom.Object, name: str, v: Value, augmented: bool) -> str:
@@ -442,6 +446,11 @@ class Emitter(Located):
         """True when something that runs before this statement may read `self.name`."""
         way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
         return self.reads.read_on_the_way(way, cls, name)
+
+    def _is_read_below_alone(self, frame: Running, cls: ClassInfo, name: str) -> bool:
+        """True where nothing of the class reads `self.name` but what follows this statement in its own arm."""
+        alone = frame.unit is not None and self.reads.mentioned_in(cls, name) == {frame.unit.name}
+        return alone and liveness.read_below_alone(frame.body.function, frame.statement_node, name)
 
     def _read_before(self, frame: Running, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""

@@ -54,6 +54,9 @@ def operator(engine: Lowering, call: Call, entry: Op | None) -> bool:
 def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
     outcomes, detail = _wrong(engine, call, entry)
+    truths = _of_truths(engine, call)
+    if truths:
+        emit(engine, call.node, obs.Call, call.name, truths, trace=call.tensor.trace, detail="of bools")
     if outcomes:
         emit(engine, call.node, obs.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
     if call.op == "cdist":
@@ -63,6 +66,22 @@ def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
         _complex(engine, call, entry)
         return True
     return False
+
+
+def _of_truths(engine: Lowering, call: Call) -> Mapping[str, Outcome]:
+    """Measured: ONNX Runtime has no form of these operators for truth values, and TorchScript none of a literal one."""
+    found: Mapping[str, Outcome] = {}
+    for form in ("of bools", "of bools: literal"):
+        entry = engine.table.curated[form].get(call.op.rstrip("_"))
+        if entry is None or "dtype" in call.kwargs or (entry.limit and engine.context.opset >= entry.limit):
+            continue
+        values = [call.arg(*place) for place in entry.arguments]
+        tensors = [v for v in values if isinstance(v, Tensor) and v.kind == "bool" and not v.guessed]
+        literals = [v for v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
+        fits = len(tensors) + len(literals) == len(values) and any(t.source == "input" for t in tensors)
+        if fits and (literals or form == "of bools"):
+            found = entry.outcomes
+    return found
 
 
 def _distances(engine: Lowering, call: Call) -> None:
@@ -218,6 +237,8 @@ def arithmetic(
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
+    if operator == "+" and all(isinstance(v, Tensor) and v.kind == "bool" and not v.guessed for v in (a, b)):
+        emit(engine, node, obs.Call, "+", "of bools", detail="of bools")
     if isinstance(a, Tensor) and isinstance(node, ast.AugAssign) and f"{operator}=" in engine.table.curated["in place"]:
         emit(engine, node, obs.Call, f"{operator}=", "in place", trace=a.trace, sure=not a.guessed)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)

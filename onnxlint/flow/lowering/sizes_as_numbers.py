@@ -205,6 +205,8 @@ def _strides(engine: Lowering, call: Call) -> None:
 
 
 def _attributes(engine: Lowering, call: Call) -> None:
+    if call.method and call.op == "unfold":
+        return  # of a tensor, by dimension, size and step
     for form in ("attribute", "attribute: shape", "attribute: groups"):
         entry = engine.table.curated[form].get(call.op)
         for position, name in entry.arguments if entry is not None else ():

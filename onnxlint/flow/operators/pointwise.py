@@ -23,6 +23,8 @@ from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none, is
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
+    if kind == "bool" and call.op != "masked_fill" and any(getattr(v, "kind", None) != kind for v in call.args):
+        kind = None  # numbers, by what they are combined with
     if kind == "complex" and call.op == "abs":
         kind = "float"
     if call.op in ("neg", "negative"):
@@ -55,8 +57,10 @@ def _same(call: Call) -> Value:
     kind = cast_kind(call) if call.op in ("to", "type") else "index" if call.op in ("argsort", "bucketize") else t.kind
     if call.name.startswith("torch.fft.") and "shift" not in call.op:
         kind = "complex"
-    elif call.op == "cumsum" and kind == "bool":
+    elif kind == "bool" and call.op in ("cumsum", "byte", "char"):
         kind = "index"
+    elif call.op == "type_as":
+        kind = next((v.kind for v in call.args[1:] if isinstance(v, Tensor)), None)
     result = like(call, t.dims, t.lead, kind)
     if call.op in ("contiguous", "detach", "to", "cpu"):
         result.view = t.view

@@ -35,6 +35,9 @@ def stored(frame: Running, container: ast.expr, item: Value) -> None:
             name = f"self.{container.attr}"
             assigned = re.compile(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]")
             read = not any(map(assigned.search, texts)) and any(_is_read(t, name) for t in texts)
+            memo = rf"\bif (\w+) in {re.escape(name)}:\s+return {re.escape(name)}\[\1\]"
+            if frame.unit is not None and re.search(memo, frame.unit.text):
+                return  # what was kept under a key is what would be computed for it
             if read and engine.reads.read_by_forward(owner.object.cls, container.attr, frame.unit):
                 engine.emit(observations.StateWrite, container, None, name=container.attr, kind="container")
 

@@ -2,9 +2,9 @@
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from operator import itemgetter
 
 from onnxlint.flow.tables import NAMES
@@ -281,6 +281,18 @@ def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: s
         if attributes and isinstance(s, ast.Assign):
             return True
     return False
+
+
+def read_below_alone(function: ast.AST, statement: ast.stmt | None, name: str) -> bool:
+    """True where a statement mentions `self.name` once, those that follow it in its block do, and nothing else does."""
+
+    def mentions(nodes: Iterable[ast.AST]) -> int:
+        return sum(isinstance(n, ast.Attribute) and n.attr == name for n in nodes)
+
+    blocks = (b for n in (function, *nodes_of(function)) if isinstance(n, ast.stmt) for b in _blocks(n))
+    block = next((b for b in blocks if any(s is statement for s in b)), [])
+    first, *counts = (mentions(ast.walk(s)) for s in dropwhile(lambda s: s is not statement, block)) if block else (0,)
+    return first == 1 and first + sum(counts) == mentions(nodes_of(function))
 
 
 def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:

@@ -172,6 +172,11 @@ class Call(Operation, frozen=True):
         """The outcomes, whichever exporter has them."""
         return frozenset(self.outcomes.values())
 
+    @property
+    def form(self) -> str:
+        """The detail, as the end of a phrase."""
+        return f" {self.detail}" if self.detail[:3] == "of " else f" with `{self.detail}`" if self.detail else ""
+
 
 class RandomDraw(Call, frozen=True):
     """Random numbers; `source` is the generator: torch's, or one of Python or numpy.

@@ -63,6 +63,11 @@ class Attributes:
                 return True
         return False
 
+    def mentioned_in(self, cls: ClassInfo, name: str) -> set[str]:
+        """The methods that mention the attribute, but for those that set the object up."""
+        texts = {method: unit.text for c in reversed(cls.mro()) for method, unit in c.methods.items()}
+        return {m for m, text in texts.items() if name in _MENTIONED.findall(text) and m not in _SETTING_UP}
+
     def written_by_forward(self, cls: ClassInfo) -> frozenset[str]:
         """The attributes that forward assigns, or a method that it mentions, or one that such a method mentions."""
         if cls not in self._written:

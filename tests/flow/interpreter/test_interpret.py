@@ -165,7 +165,7 @@ BODIES = {
     "an attribute": ("self.last = x\nreturn self.last", ["StateWrite attribute: self.last"]),
     "a buffer, counted up": ("self.scale += 1\nreturn x * self.scale", ["StateWrite buffer: self.scale"]),
     "a buffer, copied into": (
-        "self.scale.copy_(x.mean())\nreturn x * self.scale",
+        "y = x * self.scale\nself.scale.copy_(x.mean())\nreturn y",
         ["StateWrite buffer: self.scale"],
     ),
     "train mode in forward": ("self.lin.train()\nreturn self.lin(x)", ["ModeSwitch forward: self.lin.train()"]),

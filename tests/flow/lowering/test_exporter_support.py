@@ -5,7 +5,10 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import findings_of
+from analysing import PRELUDE, analyse, facts_of, findings_of, project_of
+
+from onnxlint.base.records import Outcome
+from onnxlint.flow.state.observations import Call
 
 HEAD = """\
 class M(nn.Module):
@@ -142,3 +145,71 @@ def test_the_ratio_of_an_axis_to_a_multiple_of_it_is_fixed(size: str, expected: 
 )
 def test_an_operator_of_bits_in_place(body: str, expected: list[str]) -> None:
     assert codes(body) == expected
+
+
+TRUTHS = {
+    "filled with a truth value": ("return seen.masked_fill(scores > 0, False)", ["ONX404"]),
+    "filled with a number": ("return seen.masked_fill(scores > 0, 0)", ["ONX408"]),
+    "either of two masks": ("return torch.where(seen, scores > 0, ~seen)", ["ONX408"]),
+    "a mask or a truth value": ("return torch.where(seen, True, scores > 0)", ["ONX404"]),
+    "added": ("return seen + (scores > 0)", ["ONX408"]),
+    "sorted": ("return seen.sort(-1).values", ["ONX408"]),
+    "counted along an axis": ("return seen.cumsum(-1)", ["ONX408"]),
+    "counted as floats": ("return seen.cumsum(-1, dtype=torch.float32)", []),
+    "the greater, below opset 20": ("return seen.max()", ["ONX408"]),
+    "numbers filled": ("return x.masked_fill(seen, 0)", []),
+    "numbers chosen": ("return torch.where(seen, x, scores)", []),
+    "a mask times numbers": ("return torch.maximum(seen.mul(x), scores)", []),
+    "a mask as the numbers of another tensor": ("return torch.maximum(seen.type_as(x), scores)", []),
+    "a mask as bytes": ("return seen.byte().sort(-1).values", []),
+    "a mask and a number": ("return seen + 1", []),
+    "combined": ("return seen & (scores > 0)", []),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), TRUTHS.values(), ids=TRUTHS.keys())
+def test_an_operator_on_truth_values(body: str, expected: list[str]) -> None:
+    assert codes("seen = x > 0\n" + body) == expected
+
+
+@pytest.mark.parametrize(("opset", "count"), [(19, 1), (20, 0)])
+def test_reductions_take_truth_values_from_opset_20(opset: int, count: int) -> None:
+    project = project_of(PRELUDE + HEAD + " " * 8 + "return (x > 0).max()\n")
+    assert [type(o) for o in analyse(project, opset=opset, debug=True).observations].count(Call) == count
+
+
+CONSTANTS = {
+    "a diagonal of ones": ("return x @ torch.diag(torch.ones(4))", []),
+    "blocks of constants": ("return x @ torch.block_diag(torch.eye(2), torch.full((2, 2), 3.0))", []),
+    "as long as an input": ("return x @ torch.diag(torch.arange(x.shape[0]))", ["torchscript"]),
+    "an input's": ("return torch.diag(x[0])", ["torchscript"]),
+    "a weight's": ("return x @ torch.diag(self.scale)", ["torchscript"]),
+    "the middle of constants, which dynamo writes": ("return x + torch.arange(4.0).median()", ["dynamo"]),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), CONSTANTS.values(), ids=CONSTANTS.keys())
+def test_torchscript_computes_constants_itself(body: str, expected: list[str]) -> None:
+    head = HEAD.replace("self.pool", "self.scale = nn.Parameter(torch.ones(4))\n        self.pool")
+    found = findings_of(head + " " * 8 + body)
+    assert [e for code, _, exporters in found if code == "ONX404" for e in exporters] == expected
+
+
+def test_a_file_with_istft_is_written_by_dynamo_and_not_loaded() -> None:
+    facts = facts_of(HEAD + " " * 8 + "return torch.istft(x, 16)\n")
+    (call,) = (observation for observation in facts if type(observation) is Call)
+    assert call.outcomes == {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR}
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("F.unfold(x, 3, stride=x.shape[-1] // 4)", ["ONX211"]),
+        ("F.unfold(x, (1, x.shape[-1]))", ["ONX211"]),
+        ("F.fold(x, (12, 12), 4, stride=x.shape[-1] // 3)", ["ONX211"]),
+        ("F.unfold(x, 3, stride=2)", []),
+        ("F.fold(x, (12, 12), 4, stride=4)", []),
+    ],
+)
+def test_a_size_as_stride_or_kernel_of_windows(call: str, expected: list[str]) -> None:
+    assert codes(f"return {call}") == expected

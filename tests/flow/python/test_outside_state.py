@@ -13,7 +13,7 @@ class M(nn.Module):
     scale = 1
     def __init__(self):
         super().__init__()
-        self.kept, self.log = [], []
+        self.kept, self.log, self.table = [], [], {{}}
     def forward(self, x: Tensor):
         {body}
         return x * self.scale{reading}
@@ -48,3 +48,16 @@ def test_what_does_not_depend_on_the_inputs_is_no_state(item: str) -> None:
 @pytest.mark.parametrize("owner", ["M", "self.__class__", "type(self)"])
 def test_an_attribute_of_the_class_is_shared_by_every_model(owner: str) -> None:
     assert writes(f"{owner}.scale = x.mean()") == [f"StateWrite class: {owner}.scale"]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("if key in self.table:\n    return self.table[key]", []),
+        ("if key in self.table:\n    x = x + self.table[key]", ["StateWrite container: self.table"]),
+        ("if key not in self.kept:\n    return x", ["StateWrite container: self.table"]),
+    ],
+)
+def test_what_is_kept_under_its_key_to_be_given_back_is_no_state(before: str, expected: list[str]) -> None:
+    body = f"key = x.dtype\n{before}\nself.table[key] = x * 2"
+    assert writes(body, " + self.table[x.dtype]") == expected
