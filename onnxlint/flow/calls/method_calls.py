@@ -230,7 +230,7 @@ def _dict_value(owner: dom.Dict, args: Args) -> Value:
     key = args[0] if args else dom.UNKNOWN
     default = args[1] if len(args) > 1 else dom.NONE
     value = owner.get(key.literal) if isinstance(key, dom.Const) else join_all(dom.contents(owner))
-    if isinstance(key, dom.Const) and len(args) < 2 and value is owner.rest and isinstance(value, dom.Tensor):
+    if isinstance(key, dom.Const) and dom.is_none(default) and value is owner.rest and isinstance(value, dom.Tensor):
         return value if key.literal in TENSOR_NAMES else dom.UNKNOWN  # an input that may be left out
     if value is owner.rest and isinstance(default, dom.Const) and isinstance(default.literal, (bool, str)):
         off = isinstance(key, dom.Const) and TRAINING_FLAG.fullmatch(str(key.literal))

@@ -70,7 +70,7 @@ def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
 
 def _of_truths(engine: Lowering, call: Call) -> Mapping[str, Outcome]:
     """Measured: ONNX Runtime has no form of these operators for truth values, and TorchScript none of a literal one."""
-    found: Mapping[str, Outcome] = {}
+    outcomes: Mapping[str, Outcome] = {}
     for form in ("of bools", "of bools: literal"):
         entry = engine.table.curated[form].get(call.op.rstrip("_"))
         if entry is None or "dtype" in call.kwargs or (entry.limit and engine.context.opset >= entry.limit):
@@ -80,8 +80,8 @@ def _of_truths(engine: Lowering, call: Call) -> Mapping[str, Outcome]:
         literals = [v for v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
         fits = len(tensors) + len(literals) == len(values) and any(t.source == "input" for t in tensors)
         if fits and (literals or form == "of bools"):
-            found = entry.outcomes
-    return found
+            outcomes = entry.outcomes
+    return outcomes
 
 
 def _distances(engine: Lowering, call: Call) -> None:

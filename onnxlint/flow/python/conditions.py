@@ -224,6 +224,8 @@ class Conditions(Arithmetic):
                     self.scope.names[test.left.id] = dom.NONE
             elif isinstance(test, ast.Call) and last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
+            elif isinstance(test, ast.Call) and last_name(test.func) == "hasattr" and arm == negated:
+                self._lacks(test)
             elif arm != negated and _asks_for_a_clip(test):
                 name = _narrowed(test)[0]
                 t = self.scope.lookup(name)
@@ -231,6 +233,13 @@ class Conditions(Arithmetic):
                     self.scope.names[name] = replace(t, dims=shapes.unknown(t, CLIP, self.engine.context.axes))
 
         return narrow
+
+    def _lacks(self, call: ast.Call) -> None:
+        """In the arm where `hasattr(x, "size")` does not hold, x is not a tensor, which has that."""
+        match call.args:
+            case [ast.Name(name), ast.Constant(str(attribute))] if self.engine.table.method(attribute) is not None:
+                if isinstance(self.scope.lookup(name), dom.Tensor):
+                    self.scope.names[name] = dom.UNKNOWN
 
     def narrow_instance(self, call: ast.Call, holds: bool) -> None:
         """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""

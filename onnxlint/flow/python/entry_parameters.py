@@ -50,11 +50,13 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
                 return dom.Tensor(trace=trace)  # which is what an exporter can pass
             return dom.CONFIG if isinstance(annotated, dom.Dict) and plain_name(name) else annotated
     if optional:
-        return dom.Tensor(trace=trace) if name in TENSOR_NAMES else dom.UNKNOWN
+        return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name)) if name in TENSOR_NAMES else dom.UNKNOWN
     if default is not None:
         return dom.CONFIG
     if name in lists_of_tensors(unit):
         return dom.Seq(dom.Tensor(trace=trace))
+    if _is_state_of_lstm(unit, name):
+        return dom.Tuple((dom.Tensor(trace=trace),) * 2)
     if read_as_tensor(unit, name):
         return dom.Tensor(trace=trace)
     if plain_name(name) or _is_flag(unit, name):
@@ -76,6 +78,13 @@ def _is_of_training(unit: FunctionUnit, name: str) -> bool:
     loss = r"(?>.*?loss\w{0,99}(?: = |\())"  # the first in its line and no other: lines may be very long
     arm = rf"^( *)(?:el)?if {name} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 {loss}.*\b{name}\b"
     return re.search(arm, text, re.MULTILINE) is not None
+
+
+def _is_state_of_lstm(unit: FunctionUnit, name: str) -> bool:
+    """True where the body passes the parameter to an `nn.LSTM` of its class as the state, which is two tensors."""
+    init = unit.cls.find_method("__init__") if unit.cls is not None else None
+    layers = re.findall(rf"\bself\.(\w+)\([^()\n]+, {name}\)", unit.text) if init and "LSTM(" in init.text else ()
+    return any(re.search(rf"\bself\.{layer} = (?:torch\.)?nn\.LSTM\(", init.text) for layer in layers if init)
 
 
 def plain_name(name: object) -> bool:

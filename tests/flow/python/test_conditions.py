@@ -78,3 +78,25 @@ def test_in_the_arm_for_a_list_a_name_is_no_tensor_and_behind_it_it_is() -> None
     body = "if isinstance(y, list):\n    y = y if y[0] else y\nelse:\n    x = x if y.sum() else -x\nreturn x"
     assert observed(body, "x: Tensor, y") == ["Branch data: y.sum()"]
     assert observed("if y is None:\n    return x if y else -x\nreturn x * y", "x: Tensor, y=None") == []
+
+
+LACKS = """
+if hasattr(other, "{attribute}"):
+    other = {size}
+if other > 3:
+    return x * 2
+return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "size", "expected"),
+    [
+        ("size", "other.size(-1)", []),
+        ("shape", "other.shape[-1]", []),
+        ("name", "other.amax()", ["Branch data: other > 3"]),
+    ],
+)
+def test_what_lacks_an_attribute_of_every_tensor_is_none(attribute: str, size: str, expected: list[str]) -> None:
+    seen = observed(LACKS.format(attribute=attribute, size=size), "x: Tensor, other: Tensor")
+    assert [line for line in seen if line.startswith("Branch data")] == expected

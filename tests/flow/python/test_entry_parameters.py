@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from analysing import PRELUDE, running
+from analysing import PRELUDE, findings_of, running
 
 from onnxlint.flow.python.entry_parameters import entry_value, exported_value, may_be_plain, vararg_value
 from onnxlint.flow.values.domain import CONFIG, NONE, UNKNOWN, Config, Const, Dict, Instance, Seq, Tensor, Value
@@ -112,3 +112,37 @@ def test_a_plural_that_is_used_as_a_tensor_is_one() -> None:
     _, info = running("def f(tokens):\n    return len(tokens)\ndef g(tokens):\n    return tokens.shape\n")
     assert may_be_plain(info.functions["f"], "tokens")
     assert not may_be_plain(info.functions["g"], "tokens")
+
+
+STATE = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.rnn = nn.{layer}(4, 4)
+
+    def forward(self, x, state):
+        for part in state:
+            x = x + part.mean()
+        return {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "call", "looped"),
+    [("LSTM", "self.rnn(x, state)", False), ("GRU", "self.rnn(x, state)", True), ("LSTM", "self.fc(state)", True)],
+)
+def test_the_state_of_an_lstm_is_two_tensors(layer: str, call: str, looped: bool) -> None:
+    found = findings_of(STATE.format(layer=layer, call=call))
+    assert [code for code, _, _ in found] == (["ONX104"] if looped else [])
+
+
+def test_an_optional_parameter_whose_length_is_asked_may_be_a_tuple() -> None:
+    assert of("mask=None", "return len(mask)") == Tensor(guessed=True)
+
+
+@pytest.mark.parametrize(("default", "expected"), [(", None", []), ("", []), (", x", ["ONX106"])])
+def test_what_a_dict_of_inputs_may_lack_is_no_tensor_for_sure(default: str, expected: list[str]) -> None:
+    body = f"x = data['x']\n        states = data.get('rnn'{default})\n        return x * 2 if len(states) > 2 else x"
+    found = findings_of(f"class M(nn.Module):\n    def forward(self, data):\n        {body}\n")
+    assert sorted(code for code, _, _ in found if code == "ONX106") == expected
