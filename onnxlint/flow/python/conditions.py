@@ -240,7 +240,7 @@ class Conditions(Arithmetic):
         name = call.args[0].id
         current = self.scope.lookup(name)
         kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
-        is_tensor = "Tensor" in kinds or (kinds[0] in "\"'" and self.engine.table.method(kinds[1:-1]) is not None)
+        is_tensor = "Tensor" in kinds or (kinds[:1] in "\"'" and self.engine.table.method(kinds[1:-1]) is not None)
         if holds and not self.engine.context.tracing and isinstance(current, (dom.Unknown, dom.Instance, dom.Layer)):
             self.scope.names[name] = self._one_of(call) or current
         if isinstance(current, dom.Tensor) and is_tensor != holds:
