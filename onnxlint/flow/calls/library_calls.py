@@ -467,8 +467,10 @@ def _lowered(call: LibraryCall, entry: Op) -> None:
     """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
     # What a condition alone asks for is no part of TorchScript's graph, and constants are folded.
-    asking = [e for e in engine.context.exporters if e == "dynamo" or not (engine.context.testing or call.constant())]
+    asking = [e for e in engine.context.exporters if e == "dynamo" or not engine.context.testing]
     refused = [e for e in asking if entry.lowers(e, engine.context.opset) is False]
+    if "torchscript" in refused and call.constant():
+        refused.remove("torchscript")
     detail = ""
     for condition in entry.unless:
         refuses = condition.exporter in engine.context.exporters and condition.outcome == "refused"

@@ -207,7 +207,7 @@ def _wrong(engine: Lowering, call: Call, entry: Op) -> tuple[Mapping[str, Outcom
         if curated is not None and isinstance(v, Const) and v.literal not in (None, 2, 2.0):
             outcomes |= curated.outcomes
             detail = f"{name}={v.literal!r}"
-    truths = _of_truths(engine, call)
+    truths = _of_truths(engine, call) if call.op.rstrip("_") in engine.table.curated["of bools"] else None
     return (truths, "of bools") if truths else (outcomes, detail)
 
 

@@ -271,15 +271,16 @@ class Conditions(Arithmetic):
 
     def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
         """What a branch on a size is about: two sizes that are equal or not, a remainder or a short input to pad."""
-        nodes = [node for statement in (*body, *orelse) for node in ast.walk(statement)]
-        pads = any(isinstance(n, ast.Call) and last_name(n.func).startswith(_PADS) for n in nodes)
-        if v.form == "remainder":
-            return "padding" if pads else ""
-        match test:
-            case ast.Compare(size, [ast.Lt() | ast.LtE()], [limit]) if pads and not orelse:
-                sizes = self.eval(size), self.eval(limit)
-                return "short" if isinstance(sizes[0], dom.Dim) and not isinstance(sizes[1], dom.Dim) else ""
-        return v.form if v.form == "equal" else ""
+        less = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Lt, ast.LtE)) and not orelse
+        if v.form != "remainder" and not less:
+            return v.form if v.form == "equal" else ""
+        nodes = (node for statement in (*body, *orelse) for node in ast.walk(statement))
+        if not any(isinstance(n, ast.Call) and last_name(n.func).startswith(_PADS) for n in nodes):
+            return ""
+        if v.form == "remainder" or not isinstance(test, ast.Compare):
+            return "padding"
+        size, limit = self.eval(test.left), self.eval(test.comparators[0])
+        return "short" if isinstance(size, dom.Dim) and not isinstance(limit, dom.Dim) else ""
 
     def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
         """The arm that only a tensor too large for one go takes, True for `body`; None where no arm is."""
