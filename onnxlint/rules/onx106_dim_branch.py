@@ -1,6 +1,6 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, call_name, indices, literal, same
@@ -21,6 +21,7 @@ class DimBranch(Rule):
                 f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"
                 " keeps the example's arm",
                 "write one computation that holds for every size (pad, slice, clamp), or keep that axis static",
+                severity=Severity.NOTE if branch.form == "short" else None,
             )
 
     def fix(self, site: Site) -> Fix | None:

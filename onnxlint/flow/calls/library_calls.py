@@ -463,19 +463,14 @@ _INSPECTED: dict[str, Callable[[LibraryCall], None]] = {
 }
 
 
-def _is_constant(call: LibraryCall) -> bool:
-    """True where the arguments are constants: TorchScript computes the result itself."""
-    tensors, sized = call.tensors(), any(isinstance(v, dom.Dim) for v in (*call.args, *call.kwargs.values()))
-    return bool(tensors) and not sized and all(t.source == "made" and t.dims and not t.axes for t in tensors)
-
-
 def _lowered(call: LibraryCall, entry: Op) -> None:
     """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
-    # What a condition alone asks for is no part of TorchScript's graph.
-    spared = engine.context.testing or _is_constant(call)
-    asking = [e for e in engine.context.exporters if e == "dynamo" or not spared]
+    # What a condition alone asks for is no part of TorchScript's graph, and constants are folded.
+    asking = [e for e in engine.context.exporters if e == "dynamo" or not engine.context.testing]
     refused = [e for e in asking if entry.lowers(e, engine.context.opset) is False]
+    if "torchscript" in refused and call.constant():
+        refused.remove("torchscript")
     detail = ""
     for condition in entry.unless:
         refuses = condition.exporter in engine.context.exporters and condition.outcome == "refused"

@@ -409,7 +409,8 @@ class Emitter(Located):
             return True
         if not (augmented or read_before) and self._on_every_way(owner.cls):
             self.renewed.add((owner, name))
-        if anew and self._is_read_below_alone(frame, owner.cls, name):
+        here = self.reads.mentioned_in(owner.cls, name) == {frame.unit.name} if anew and frame.unit else False
+        if here and liveness.read_below_alone(frame.body.function, frame.statement_node, name):
             self.renewed.add((owner, name))
             return True
         return False
@@ -446,11 +447,6 @@ class Emitter(Located):
         """True when something that runs before this statement may read `self.name`."""
         way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
         return self.reads.read_on_the_way(way, cls, name)
-
-    def _is_read_below_alone(self, frame: Running, cls: ClassInfo, name: str) -> bool:
-        """True where nothing of the class reads `self.name` but what follows this statement in its own arm."""
-        alone = frame.unit is not None and self.reads.mentioned_in(cls, name) == {frame.unit.name}
-        return alone and liveness.read_below_alone(frame.body.function, frame.statement_node, name)
 
     def _read_before(self, frame: Running, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from onnxlint.base.records import EXPORTERS, described
@@ -344,6 +345,7 @@ class Interpreter(FunctionRuns):
         if opset is not None:
             axes = shapes.Axes(((-1, f"opset {opset}"),))
             where = {"axes": axes, "opset": opset, "exporters": ("torchscript",)}
+            fed = [replace(v, source="input") if isinstance(v, dom.Tensor) else v for v in fed]
         try:
             with self.within(tracing=True, **where), self.summaries.entry():
                 result = self.apply(model, fed, {}, NOWHERE)

@@ -54,9 +54,6 @@ def operator(engine: Lowering, call: Call, entry: Op | None) -> bool:
 def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
     outcomes, detail = _wrong(engine, call, entry)
-    truths = _of_truths(engine, call)
-    if truths:
-        emit(engine, call.node, obs.Call, call.name, truths, trace=call.tensor.trace, detail="of bools")
     if outcomes:
         emit(engine, call.node, obs.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
     if call.op == "cdist":
@@ -70,8 +67,7 @@ def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
 
 def _of_truths(engine: Lowering, call: Call) -> Mapping[str, Outcome]:
     """Measured: ONNX Runtime has no form of these operators for truth values, and TorchScript none of a literal one."""
-    outcomes: Mapping[str, Outcome] = {}
-    for form in ("of bools", "of bools: literal"):
+    for form in ("of bools: literal", "of bools"):
         entry = engine.table.curated[form].get(call.op.rstrip("_"))
         if entry is None or "dtype" in call.kwargs or (entry.limit and engine.context.opset >= entry.limit):
             continue
@@ -80,8 +76,8 @@ def _of_truths(engine: Lowering, call: Call) -> Mapping[str, Outcome]:
         literals = [v for v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
         fits = len(tensors) + len(literals) == len(values) and any(t.source == "input" for t in tensors)
         if fits and (literals or form == "of bools"):
-            outcomes = entry.outcomes
-    return outcomes
+            return entry.outcomes
+    return {}
 
 
 def _distances(engine: Lowering, call: Call) -> None:
@@ -211,7 +207,8 @@ def _wrong(engine: Lowering, call: Call, entry: Op) -> tuple[Mapping[str, Outcom
         if curated is not None and isinstance(v, Const) and v.literal not in (None, 2, 2.0):
             outcomes |= curated.outcomes
             detail = f"{name}={v.literal!r}"
-    return outcomes, detail
+    truths = _of_truths(engine, call) if call.op.rstrip("_") in engine.table.curated["of bools"] else None
+    return (truths, "of bools") if truths else (outcomes, detail)
 
 
 def layer(engine: Lowering, called: Layer, args: Sequence[Value], node: ast.AST) -> None:

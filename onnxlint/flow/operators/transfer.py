@@ -57,6 +57,11 @@ class Call:
                 tensors += [i for i in dom.contents(v) if isinstance(i, dom.Tensor)]
         return tensors
 
+    def constant(self) -> bool:
+        """True where no tensor among the arguments depends on an input or a weight, not by its size either."""
+        tensors, sized = self.tensors(), any(isinstance(v, dom.Dim) for v in (*self.args, *self.kwargs.values()))
+        return bool(tensors) and not sized and all(t.source == "made" and t.dims and not t.axes for t in tensors)
+
     def sizes(self, start: int, *names: str) -> list[dom.Value] | None:
         """A size given as separate numbers or as one tuple; None where it cannot be told apart."""
         named = [self.kwargs[n] for n in names if n in self.kwargs][:1]

@@ -225,7 +225,7 @@ class Conditions(Arithmetic):
             elif isinstance(test, ast.Call) and last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
             elif isinstance(test, ast.Call) and last_name(test.func) == "hasattr" and arm == negated:
-                self._lacks(test)
+                self.narrow_instance(test, holds=False)
             elif arm != negated and _asks_for_a_clip(test):
                 name = _narrowed(test)[0]
                 t = self.scope.lookup(name)
@@ -234,21 +234,14 @@ class Conditions(Arithmetic):
 
         return narrow
 
-    def _lacks(self, call: ast.Call) -> None:
-        """In the arm where `hasattr(x, "size")` does not hold, x is not a tensor, which has that."""
-        match call.args:
-            case [ast.Name(name), ast.Constant(str(attribute))] if self.engine.table.method(attribute) is not None:
-                if isinstance(self.scope.lookup(name), dom.Tensor):
-                    self.scope.names[name] = dom.UNKNOWN
-
     def narrow_instance(self, call: ast.Call, holds: bool) -> None:
-        """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""
+        """In the arm where `isinstance(x, (int, str, list, …))` holds, or `hasattr(x, "size")` not, x is no tensor."""
         if not 1 <= len(call.args) <= 2 or call.keywords or not isinstance(call.args[0], ast.Name):
             return
         name = call.args[0].id
         current = self.scope.lookup(name)
         kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
-        is_tensor = "Tensor" in kinds
+        is_tensor = "Tensor" in kinds or (kinds[:1] in "\"'" and self.engine.table.method(kinds[1:-1]) is not None)
         if holds and not self.engine.context.tracing and isinstance(current, (dom.Unknown, dom.Instance, dom.Layer)):
             self.scope.names[name] = self._one_of(call) or current
         if isinstance(current, dom.Tensor) and is_tensor != holds:
@@ -274,8 +267,21 @@ class Conditions(Arithmetic):
                 elif not quiet or not isinstance(v, dom.Dim):
                     looping = keyword == "if" and self.engine.context.looping and dom.reads_data(v)
                     leaves = _leaves(body, orelse) if looping else ""
-                    form = _size_form(v, body, orelse) if isinstance(v, dom.Dim) else ""
+                    form = self._size_form(node, v, body, orelse) if isinstance(v, dom.Dim) else ""
                     self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form)
+
+    def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+        """What a branch on a size is about: two sizes that are equal or not, a remainder or a short input to pad."""
+        less = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Lt, ast.LtE)) and not orelse
+        if v.form != "remainder" and not less:
+            return v.form if v.form == "equal" else ""
+        nodes = (node for statement in (*body, *orelse) for node in ast.walk(statement))
+        if not any(isinstance(n, ast.Call) and last_name(n.func).startswith(_PADS) for n in nodes):
+            return ""
+        if v.form == "remainder" or not isinstance(test, ast.Compare):
+            return "padding"
+        size, limit = self.eval(test.left), self.eval(test.comparators[0])
+        return "short" if isinstance(size, dom.Dim) and not isinstance(limit, dom.Dim) else ""
 
     def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
         """The arm that only a tensor too large for one go takes, True for `body`; None where no arm is."""
@@ -359,14 +365,6 @@ def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
             waiting += ast.iter_child_nodes(node)
     return ""
-
-
-def _size_form(v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
-    """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
-    if v.form != "remainder":
-        return v.form if v.form == "equal" else ""
-    nodes = (node for statement in (*body, *orelse) for node in ast.walk(statement))
-    return "padding" if any(isinstance(n, ast.Call) and last_name(n.func).startswith(_PADS) for n in nodes) else ""
 
 
 def _usual(v: dom.Value) -> bool | None:

@@ -83,8 +83,10 @@ def _is_of_training(unit: FunctionUnit, name: str) -> bool:
 def _is_state_of_lstm(unit: FunctionUnit, name: str) -> bool:
     """True where the body passes the parameter to an `nn.LSTM` of its class as the state, which is two tensors."""
     init = unit.cls.find_method("__init__") if unit.cls is not None else None
-    layers = re.findall(rf"\bself\.(\w+)\([^()\n]+, {name}\)", unit.text) if init and "LSTM(" in init.text else ()
-    return any(re.search(rf"\bself\.{layer} = (?:torch\.)?nn\.LSTM\(", init.text) for layer in layers if init)
+    if init is None or "nn.LSTM(" not in init.text:
+        return False
+    layers = re.findall(r"\bself\.(\w+) = (?:torch\.)?nn\.LSTM\(", init.text)
+    return any(re.search(rf"\bself\.{layer}\([^()\n]+, {name}\)", unit.text) for layer in layers)
 
 
 def plain_name(name: object) -> bool:

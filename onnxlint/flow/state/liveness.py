@@ -2,9 +2,9 @@
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 from operator import itemgetter
 
 from onnxlint.flow.tables import NAMES
@@ -285,14 +285,13 @@ def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: s
 
 def read_below_alone(function: ast.AST, statement: ast.stmt | None, name: str) -> bool:
     """True where a statement mentions `self.name` once, those that follow it in its block do, and nothing else does."""
-
-    def mentions(nodes: Iterable[ast.AST]) -> int:
-        return sum(isinstance(n, ast.Attribute) and n.attr == name for n in nodes)
-
     blocks = (b for n in (function, *nodes_of(function)) if isinstance(n, ast.stmt) for b in _blocks(n))
-    block = next((b for b in blocks if any(s is statement for s in b)), [])
-    first, *counts = (mentions(ast.walk(s)) for s in dropwhile(lambda s: s is not statement, block)) if block else (0,)
-    return first == 1 and first + sum(counts) == mentions(nodes_of(function))
+    block = next((b for b in blocks if statement in b), None)
+    if statement is None or block is None:
+        return False
+    lines = [n.lineno for n in nodes_of(function) if isinstance(n, ast.Attribute) and n.attr == name]
+    here = sum(line <= (statement.end_lineno or line) for line in lines)
+    return here == 1 and all(statement.lineno <= line <= (block[-1].end_lineno or line) for line in lines)
 
 
 def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import facts_of, told
+from analysing import facts_of, findings_of, told
 
 from onnxlint.flow.state.observations import Branch
 
@@ -100,3 +100,33 @@ return x
 def test_what_lacks_an_attribute_of_every_tensor_is_none(attribute: str, size: str, expected: list[str]) -> None:
     seen = observed(LACKS.format(attribute=attribute, size=size), "x: Tensor, other: Tensor")
     assert [line for line in seen if line.startswith("Branch data")] == expected
+
+
+CLIP = """
+class M(nn.Module):
+    def __init__(self, least: int = 16):
+        super().__init__()
+        self.least = least
+
+    def forward(self, x):
+        b, c, length = x.shape
+        if {test}:
+            x = {arm}
+        {rest}return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "arm", "rest", "shown"),
+    [
+        ("length < self.least", "F.pad(x, (0, self.least - length))", "", False),
+        ("length <= 4", "F.pad(x, (0, 4))", "", False),
+        ("length < self.least", "x.sum(-1)", "", True),
+        ("length > self.least", "F.pad(x, (0, length))", "", True),
+        ("length < self.least", "F.pad(x, (0, 4))", "else:\n            x = x[..., 4:]\n        ", True),
+        ("length < b", "F.pad(x, (0, b - length))", "", True),
+    ],
+)
+def test_an_arm_that_pads_inputs_below_a_fixed_length_is_a_note(test: str, arm: str, rest: str, shown: bool) -> None:
+    found = findings_of(CLIP.format(test=test, arm=arm, rest=rest))
+    assert ([code for code, _, _ in found if code == "ONX106"] == ["ONX106"]) is shown
