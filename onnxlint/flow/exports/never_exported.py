@@ -51,6 +51,8 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
 def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
     """The method of one of some names that asks for less than forward does: without the targets of training."""
     units = [unit for name in ("forward", *names) if (unit := cls.find_method(name)) is not None]
+    if len(units) < 2:
+        return None
     asked = [_asked_for(unit) for unit in units]
     return next((unit for unit, own in zip(units, asked, strict=True) if _spares_targets(own, asked[0])), None)
 
@@ -123,16 +125,18 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
 
 def _gives_targets(forward: FunctionUnit) -> bool:
     """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
-    asked = {parameter.arg for parameter, default in forward.positional if default is None}
-    return not asked.isdisjoint(_GIVES_TARGETS.findall(forward.text))
+    returned = _GIVES_TARGETS.findall(forward.text)  # mostly none, and no tree is made then
+    return bool(returned) and any(p.arg in returned and default is None for p, default in forward.positional)
 
 
 def _gives_arrays(forward: FunctionUnit) -> bool:
     """True for a forward from arrays to arrays: every return gives one that numpy made, and no tensor is read."""
     text = forward.text
     returned = [re.match(r"(\w+)[ \t]*(?:#|$)", match["value"], re.MULTILINE) for match in _RETURN.finditer(text)]
-    made = set(re.findall(r"^[ \t]+(\w+) = (?:np|numpy)\.(?!random)\w+\(", text, re.MULTILINE))
-    return bool(returned) and all(m is not None and m[1] in made for m in returned) and not _TENSORS.search(text)
+    if not returned or None in returned or _TENSORS.search(text):
+        return False
+    arrays = re.findall(r"^[ \t]+(\w+) = (?:np|numpy)\.(?!random)\w+\(", text, re.MULTILINE)
+    return {m[1] for m in returned if m is not None}.issubset(arrays)
 
 
 def _asked_by_a_flag(text: str, at: int) -> bool:

@@ -22,7 +22,7 @@ _FORMAT = (
     *("lbrace", "rbrace", "comma", "semicolon", "dot", "colon", "first_colon", "second_colon", "equal", "indent"),
 )
 MANY = 16  # children, past which those between two places are looked up
-BLOCKS = (cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module, cst.Else, cst.Finally)
+BLOCKS = {cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module, cst.Else, cst.Finally, cst.SimpleStatementLine}
 
 
 class BeyondStatement(Exception):
@@ -122,7 +122,7 @@ class Tree:
             node = waiting.pop()
             first, last = self.whole(node)
             if first <= end and start <= last:
-                if not isinstance(node, (*BLOCKS, cst.SimpleStatementLine)):
+                if type(node) not in BLOCKS:
                     yield node
                 waiting += reversed(self._children_between(node, start, end))
 

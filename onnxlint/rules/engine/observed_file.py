@@ -184,7 +184,7 @@ def _piece(page: Page, line: int) -> Piece:
 
     tree = Tree(above + text, place)
     top: cst.CSTNode = children(tree.module.body[-1])[-1] if above else tree.module
-    return Piece(tree, [n for n in walk(top) if not isinstance(n, (*BLOCKS, cst.SimpleStatementLine))])
+    return Piece(tree, [n for n in walk(top) if type(n) not in BLOCKS])
 
 
 def _alone(text: str) -> cst.CSTNode:
