@@ -59,8 +59,10 @@ class Call:
 
     def constant(self) -> bool:
         """True where no tensor among the arguments depends on an input or a weight, not by its size either."""
-        tensors, sized = self.tensors(), any(isinstance(v, dom.Dim) for v in (*self.args, *self.kwargs.values()))
-        return bool(tensors) and not sized and all(t.source == "made" and t.dims and not t.axes for t in tensors)
+        tensors, operands = self.tensors(), (*self.args, *self.kwargs.values())
+        if not tensors or any(isinstance(v, (dom.Dim, dom.Unknown)) for v in operands):
+            return False
+        return all(t.source == "made" and t.dims and not t.axes and not t.guessed for t in tensors)
 
     def sizes(self, start: int, *names: str) -> list[dom.Value] | None:
         """A size given as separate numbers or as one tuple; None where it cannot be told apart."""
@@ -106,7 +108,7 @@ def like(call: Call, dims: shapes.Dims | None, lead: dom.Extent | None = None, k
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
     source = dom.common_source(tensors)
     # What is not known may well depend on the inputs.
-    hidden = source == "weight" and (dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
+    hidden = source in ("weight", "made") and (dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
     return dom.Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
 
 
