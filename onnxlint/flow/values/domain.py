@@ -213,8 +213,8 @@ class Tensor(_Plain):
     parameter or buffer) or `made` (from other Python values alone). `kind` is `int`, `index` (integers that are not
     negative), `signed` (differences of each with each), `float`, `bool`, `complex` or None. `view` names what an
     in-place write would reach. `guessed` is True where only the lack of an annotation speaks for a tensor: it may as
-    well be a list or a number. `given` is the parameter of the exported forward that this still is. `distinct` marks
-    the indices of a sort along the only axis: none repeats.
+    well be a list or a number. `parameter` names the parameter of the exported forward that this still is. `distinct`
+    marks the indices of a sort along the only axis: none repeats.
     """
 
     dims: tuple[Extent, ...] | None = None

@@ -184,12 +184,10 @@ CONSTANTS = {
     "as long as an input": ("return x @ torch.diag(torch.arange(x.shape[0]))", ["torchscript"]),
     "an input's": ("return torch.diag(x[0])", ["torchscript"]),
     "a weight's": ("return x @ torch.diag(self.scale)", ["torchscript"]),
-    "of what is not known": (
-        "return torch.take_along_dim(load(), torch.zeros(2, 2, dtype=torch.long))",
-        ["torchscript"],
-    ),
-    "chosen by what is not known": (
-        "return torch.take_along_dim(torch.eye(2), torch.argsort(torch.zeros(2, 2).maximum(load()), dim=1).expand(2, 2))",
+    "of what is not known": ("return torch.take_along_dim(load(), torch.arange(4).view(2, 2), 1)", ["torchscript"]),
+    "by what is not known": (
+        "order = torch.zeros(2, 2).maximum(load()).argsort(1).expand(2, 2)\n"
+        "        return torch.take_along_dim(torch.eye(2), order, 1)",
         ["torchscript"],
     ),
     "the middle of constants, which dynamo writes": ("return x + torch.arange(4.0).median()", ["dynamo"]),
