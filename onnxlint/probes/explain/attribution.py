@@ -10,7 +10,7 @@ from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outc
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.engines import DEFAULT, ORT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, expected
-from onnxlint.probes.explain import causes
+from onnxlint.probes.explain import causes, held_lines
 from onnxlint.probes.explain.causes import Explanation
 from onnxlint.probes.explain.disagreement import sides
 from onnxlint.probes.explain.refusals import refused
@@ -111,7 +111,7 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
     explanations = causes.lost_inputs(probe.root, eager, confirmation)
     scalars = [e for e in explanations if "Python" in e.detail]
     if confirmation.export.exporter == "torchscript":
-        kept = causes.frozen(probe.root, eager, confirmation)
+        kept = held_lines.judged(probe, eager, confirmation, causes.frozen(probe.root, eager, confirmation))
         explanations = scalars + kept if kept else explanations
     else:
         explanations += causes.guarded(confirmation if example is None else confirmation.otherwise_than(example))
@@ -191,6 +191,7 @@ class _Keeper:
             reduced,
             counterexample_view.values(shown.run.leaves) if shown is not None else {},
             self._graphs(e),
+            e.proof,
         )
 
     def _graphs(self, e: Explanation) -> GraphDiff | None:
