@@ -14,7 +14,7 @@ from onnxlint.probes.explain import causes, held_lines
 from onnxlint.probes.explain.causes import Explanation
 from onnxlint.probes.explain.disagreement import sides
 from onnxlint.probes.explain.refusals import refused
-from onnxlint.probes.exporters import line_of
+from onnxlint.probes.exporters import line_of, torchscript
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
 from onnxlint.probes.proof import counterexample_view
@@ -260,12 +260,12 @@ class _Keeper:
     def _write(self, e: Explanation, number: int) -> tuple[str | None, Trial | None]:
         """The counterexample, made small; the whole one beside it where that is another."""
         shown = e.trial
-        whole = self._case(e.trial)
+        whole = replace(self._case(e.trial), held=torchscript.by_method(e.held))
         small = whole
         if e.trial is not None and e.trial.run is not self.eager.base:
             shown = shrink(self.probe, self.eager, self.confirmation, e.trial, line_of(e) if e.frames else None)
             if shown is not e.trial:
-                small = replace(self._case(shown), whole=whole)
+                small = replace(self._case(shown), whole=whole, held=whole.held)
         return _kept(self.probe, self.eager, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:

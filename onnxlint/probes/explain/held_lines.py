@@ -37,23 +37,14 @@ def judged(probe: Probe, eager: Eager, confirmation: Confirmation, places: list[
     tried: list[tuple[Effect, Explanation]] = []
     for place in places:
         late = bool(tried) and eager.costs.over(began)
-        effect = Effect.UNTRIED if late else hold.effect([place], place.trial)
-        tried.append((effect, replace(place, proof=_sentence([place], effect))))
+        tried.append((Effect.UNTRIED, place) if late else hold.together([place])[0])
     harmful = [(effect, place) for effect, place in tried if effect is not Effect.NONE] or tried
     several = [place for effect, place in harmful if effect is Effect.OTHER]
     if len(several) > 1 and not eager.costs.over(began):
-        together = _sentence(several, hold.effect(several, several[0].trial))
-        harmful = [(e, replace(p, proof=together or p.proof) if p in several else p) for e, p in harmful]
+        rest = [(effect, place) for effect, place in harmful if effect is not Effect.OTHER]
+        harmful = [*rest, *hold.together(several)]
     ranks = list(Effect)
     return [place for _, place in sorted(harmful, key=lambda one: min(ranks.index(one[0]), 2))]
-
-
-def _sentence(places: list[Explanation], effect: Effect) -> str:
-    if effect is Effect.UNTRIED:
-        return ""
-    lines = [str(place.frames[0].line) for place in places]
-    where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
-    return f"with {where} held to what the example gave, {effect.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +55,17 @@ class _Hold:
     eager: Eager
     confirmation: Confirmation
 
-    def effect(self, places: list[Explanation], trial: Trial | None) -> Effect:
-        """What PyTorch makes of an input with these lines held."""
-        numbers = [_numbers(self.confirmation.export, place) for place in places]
+    def together(self, places: list[Explanation]) -> list[tuple[Effect, Explanation]]:
+        """The places with what PyTorch makes of the first one's input where the lines of all are held."""
+        trial, numbers = places[0].trial, [_numbers(self.confirmation.export, place) for place in places]
         if trial is None or trial.calls > 1 or not all(numbers):
-            return Effect.UNTRIED
+            return [(Effect.UNTRIED, place) for place in places]
         held = {key: values for of_place in numbers for key, values in of_place.items()}
-        return self._judged(trial, held)
+        effect = self._judged(trial, held)
+        lines = [str(place.frames[0].line) for place in places]
+        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
+        proof = f"with {where} held to what the example gave, {effect.value}"
+        return [(effect, replace(place, proof=proof, held=held)) for place in places]
 
     def _judged(self, trial: Trial, held: torchscript.Held) -> Effect:
         refused = trial.result is Result.REFUSED

@@ -84,6 +84,12 @@ def outputs_with(model: torch.nn.Module, example: Example, root: str, held: Held
     return [value.detach().clone() for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
 
 
+def by_method(held: Held) -> Held:
+    """The same with the name of Tensor's method for each kind."""
+    names = {kind: name for name, kind in _METHODS.items()}
+    return {(path, line, names[kind]): list(numbers) for (path, line, kind), numbers in held.items()}
+
+
 def _traced(model: torch.nn.Module, example: Example) -> tuple[Any, Any]:
     formatted, _ = arguments(model, example)
     with warnings.catch_warnings(), torch.no_grad():
