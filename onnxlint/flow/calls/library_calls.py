@@ -344,7 +344,10 @@ def _by_table(call: LibraryCall, entry: Op, op: str) -> dom.Value:
         kind = dom.Array if entry.returns == "array" else dom.Data
         site = call.engine.site(call.node, f".{op}()" if call.method else f"{call.name}()")
         return kind(site, t.fixed, trace=t.trace)
-    return result_by_table(call, entry.returns)
+    result = result_by_table(call, entry.returns)
+    if entry.view and isinstance(result, dom.Tensor):
+        return replace(result, view=call.tensor.view or op)
+    return result
 
 
 def _escape(engine: Engine, call: LibraryCall, op: str) -> dom.Value:

@@ -337,19 +337,19 @@ class Emitter(Located):
 
     def written_in_place(self, t: dom.Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
-        # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
-        lost = t.view is not None and (t.view not in ("index", "unsqueeze") or self._written_before(target))
+        # Measured: the exporter puts a write into a slice back only where both stand in one line of the source.
+        lost = t.view is not None and (t.view not in ("index", "select") or self._named_above(target))
         if lost and t.source == "input" and self._base_is_read(target):
             self.emit(observations.ViewWrite, node, t.trace)
 
-    def _written_before(self, target: ast.AST) -> bool:
-        """True where the view that `target` is was written in place before, by its name or in a chain of calls."""
+    def _named_above(self, target: ast.AST) -> bool:
+        """True where the view that `target` is has a name from a line above, or was written on the spot by a call."""
         frame = self.frames[-1]
         if liveness.writes_in_place(target):
-            return True
+            return not isinstance(liveness.written_by(target), ast.Name)  # a name's first write is reported
         if not isinstance(target, ast.Name) or frame.unit is None:
             return False
-        return liveness.written_before(frame.body.function, target.id, frame.line - frame.body.shift)
+        return liveness.named_above(frame.body.function, target.id, frame.line - frame.body.shift)
 
     def item_written(self, frame: Running, t: dom.Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
@@ -361,8 +361,7 @@ class Emitter(Located):
     def _base_is_read(self, target: ast.AST) -> bool:
         """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
         frame = self.frames[-1]
-        while isinstance(target, ast.Call) and liveness.writes_in_place(target):
-            target = target.func.value  # type: ignore[attr-defined]
+        target = liveness.written_by(target)
         body, line = frame.body, frame.line - frame.body.shift
         if not isinstance(target, ast.Name):  # a view of a name on the spot: `x[1:][mask] = 0`
             name = liveness.root(target) if isinstance(target, ast.Call) else None

@@ -35,6 +35,7 @@ class Explanation:
     """A place that explains why an exporter went wrong; `label` is the input that shows it, if no `trial` does.
 
     `labels` are the inputs on which it went otherwise than on the example, `read` is the kind of read that did.
+    `proof` says what an intervention showed, with what is `held` at the lines of conversions.
     """
 
     cause: Cause
@@ -44,6 +45,8 @@ class Explanation:
     label: str = ""
     read: str = ""
     labels: set[str] = field(default_factory=set)
+    proof: str = ""
+    held: torchscript.Held = field(default_factory=dict)
 
 
 def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Explanation]:
