@@ -55,7 +55,9 @@ def report_hidden_modules(engine: Observing, obj: dom.Object, places: Mapping[tu
         modules = [m for m in _members(v) if is_module(m)]
         place = places.get((id(obj), name))
         listed = all(any(m is r or m == r for r in registered) for m in modules)
-        meant = "add_module" in obj.cls.text or _left_out_rightly(obj.cls.text, name, modules)
+        text = obj.cls.text
+        beside = re.search(rf"\b(?:Module(?:List|Dict)|Sequential)\([^#\n]*\bself\.{name}\b", text) is not None
+        meant = beside or "add_module" in text or _left_out_rightly(text, name, modules)
         if place is not None and not (listed or meant):
             container = "dict" if isinstance(v, dom.Dict) else "list"
             engine.emit(observations.HiddenModules, place, always=True, container=container)
