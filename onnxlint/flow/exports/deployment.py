@@ -34,6 +34,6 @@ def deploy(engine: Engine, model: dom.Object, called: Sequence[str]) -> None:
     for unit in deploying(model.cls, called):
         engine.call_function(dom.Function(unit, dom.Instance(model)), [], {}, None)
     names = [name.removeprefix("forward = ") for name in called if name.startswith("forward = ")]
-    put = [unit for name in names if name != "forward" and (unit := model.cls.find_method(name)) is not None]
+    put = [m for name in names if name != "forward" and (m := model.cls.find_method(name)) is not None]
     if len(put) == 1 and model.cls.find_method("forward") is not None:
         model.attrs["forward"] = dom.Function(put[0], dom.Instance(model))
