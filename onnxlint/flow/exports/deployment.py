@@ -13,14 +13,14 @@ _SETS_A_FLAG = re.compile(r"^[ \t]+self\.(?:\w+ *= *(?:True|False)\b|forward = s
 _MODES = frozenset(("eval", "train", "forward"))
 
 
-def methods_called(texts: Iterable[str]) -> tuple[str, ...]:
+def methods_called(texts: Iterable[str], roots: Sequence[str]) -> tuple[str, ...]:
     """The methods that the texts of scripts call without arguments, on whatever it is.
 
-    One that they put in the place of its forward is there as they write that: `forward = infer`.
+    One that each of the `roots`, which export, puts in the place of its forward is there as `forward = infer`.
     """
-    texts = tuple(texts)
     called = {name for text in texts for name in _CALLED.findall(text)} - _MODES
-    return tuple(sorted(called.union("".join(put) for text in texts for put in _PUT_IN_PLACE.findall(text))))
+    put = [{"".join(pair) for pair in _PUT_IN_PLACE.findall(text)} for text in roots]
+    return tuple(sorted(called.union(set.intersection(*put) if put else ())))
 
 
 def deploying(cls: ClassInfo, called: Sequence[str]) -> list[FunctionUnit]:

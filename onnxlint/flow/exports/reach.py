@@ -345,7 +345,8 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
     """Parts of modules that know which of their definitions no export comes to."""
     reach = Reach(modules)
     outside, callers, reached = reach.outside(), reach.callers(), []
-    called = methods_called(_text(info, name.partition(".")[0]) for info, name in reach.exporting)
+    scripts = (_text(info, name.partition(".")[0]) for info, name in reach.exporting)
+    called = methods_called(scripts, [_text(info, name.partition(".")[0]) for info, name, _ in reach.roots])
     set_length = of_set_length(modules)
     inferring = tuple(n for n in ("infer", "inference") if any(f".{n}(" in info.source.text for info in modules))
     for part in parts:

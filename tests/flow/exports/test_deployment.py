@@ -114,3 +114,8 @@ def test_a_method_that_is_put_in_the_place_of_forward(call: str, runs: str, not_
     observed = told(project_of({"head.py": PUT, "export.py": SCRIPT.format(call=call)}))
     assert f"Branch data: {runs}" in observed
     assert f"Branch data: {not_run}" not in observed
+
+
+def test_a_method_that_another_export_does_not_put_there_is_not_all_that_runs() -> None:
+    script, other = SCRIPT.format(call="forward = model.infer"), SCRIPT.format(call="eval()")
+    assert "Branch data: x.sum() > 0" in told(project_of({"head.py": PUT, "export.py": script, "other.py": other}))
