@@ -11,6 +11,7 @@ class TensorIteration(Rule):
                 f"a Python loop reads the sizes in the tensor `{self.source(node)}` as numbers: they are those of the"
                 " example",
                 "keep the sizes in a list or a tuple and loop over that",
+                about="loops over sizes",
             )
         elif loop.over == "tensor":
             yield Objection(

@@ -52,6 +52,17 @@ def export():
     names = {"x": {0: "batch", 1: "time"}}
     torch.onnx.export(M(), (torch.zeros(2, 3, 4),), "m.onnx", input_names=["x"], dynamic_axes=names, dynamo=False)
 """
+SIZES = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        shapes = torch.as_tensor([(x.shape[2], x.shape[3])])
+        areas = [h * w for h, w in shapes]
+        for i, (h, w) in enumerate(shapes):
+            x = x.view(-1, h, w)
+        return x, areas
+"""
 DATA = """\
 import torch
 
@@ -159,6 +170,10 @@ def test_complex_numbers_are_one_finding_for_a_class_or_a_plain_function(check):
 def test_tensors_that_a_function_takes_out_of_the_trace_are_one_finding(check):
     merged = one_per_cause(check(DATA))
     assert places(merged, "ONX411") == [(5, [6]), (9, [])]
+
+
+def test_loops_over_the_sizes_in_a_tensor_are_one_finding_for_a_function(check):
+    assert places(one_per_cause(check(SIZES)), "ONX104") == [(6, [7])]
 
 
 def test_a_loop_over_another_axis_is_another_cause(check):

@@ -270,6 +270,9 @@ _TORCH: dict[str, Function] = {
     **dict.fromkeys(export_calls.APIS, _exported),
     "torch.export.export": _exported_program,
     "torch.Size": _first(dom.Tuple(())),
+    "torch.nn.modules.transformer._get_clones": lambda call: dom.Layer(
+        "torch.nn.ModuleList", items=dom.Seq(call.args[0] if call.args else dom.UNKNOWN)
+    ),
     **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
     **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(dom.UNKNOWN)),
     "torch.jit.load": lambda _call: dom.Scripted("load"),

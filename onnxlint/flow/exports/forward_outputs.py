@@ -1,6 +1,7 @@
 """What the exported forward gives back: inputs handed through, and values that are no tensors."""
 
 import ast
+import re
 from collections.abc import Hashable
 from typing import Any
 
@@ -11,6 +12,7 @@ from onnxlint.flow.values.node_places import Given
 
 # Bases of what an exporter takes apart into tensors.
 _RECORDS = ("NamedTuple", "OrderedDict", "dict", "UserDict", "ModelOutput", "BaseOutput", "TypedDict", "tuple", "list")
+_KEY = r"\b{}\[\(?[^()\[\]\n]*,[^()\[\]\n]*[^\s()\[\]'\"]\)?\] = "  # a tuple with a number in it
 _REGISTERS = ("register_pytree_node", "register_dataclass", "tree_register")
 
 
@@ -46,6 +48,7 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         for inner, item in zip(nodes, v.items, strict=True):
             _look(frame, inner, item, outputs, node)
     elif isinstance(v, Dict):
+        _look_at_keys(frame, node, v, outputs)
         named = dict(zip(node.keys, node.values, strict=True)) if isinstance(node, ast.Dict) else {}
         places: dict[Hashable, ast.expr] = {k.value: n for k, n in named.items() if isinstance(k, ast.Constant)}
         for key, item in v.items:
@@ -59,6 +62,13 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         _note(frame, node, "array" if isinstance(v, Array) else read, v.site.how, outputs)
     elif isinstance(v, Instance):
         _look_record(frame, node, v, outputs)
+
+
+def _look_at_keys(frame: Running, node: ast.expr, v: Dict, outputs: list[Given]) -> None:
+    body = frame.unit.text if frame.unit is not None and v.rest is not None else ""
+    tuples = re.search(_KEY.format(re.escape(ast.unparse(node))), body)
+    if tuples is not None or any(isinstance(key, int) for key, _ in v.items):
+        _note(frame, node, "keys", "", outputs)
 
 
 def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Given]) -> None:

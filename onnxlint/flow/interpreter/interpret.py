@@ -166,7 +166,10 @@ class Interpreter(FunctionRuns):
             if owner is not None and owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
                 guessed = not owner.extends_library_model()
-                return dom.Tensor(None, lead, first.source, None, None, None, first.trace, guessed)
+                tensors = [a for a in args if isinstance(a, dom.Tensor)]
+                source = dom.common_source(tensors)  # queries that are weights, say, of a memory
+                trace = next(t.trace for t in tensors if t.source == source)
+                return dom.Tensor(None, lead, source, None, None, None, trace, guessed)
         return dom.UNKNOWN
 
     def call_instance(self, callee: dom.Instance, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:

@@ -354,7 +354,7 @@ class ItemChoice(Operation, frozen=True):
 class Output(Observation, frozen=True):
     """The exported forward gives back an input as it came, or something that is no tensor."""
 
-    what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
+    what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object", "keys"
     name: str = ""
     inside: bool = False  # what stands at the span holds it among other things
 
