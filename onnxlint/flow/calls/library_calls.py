@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.base.records import Outcome
 from onnxlint.flow.calls import control_flow
-from onnxlint.flow.calls.builtin_calls import BUILTINS, frozen, make_dict, unless_told
+from onnxlint.flow.calls.builtin_calls import BUILTINS, frozen, getter_default, make_dict
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
@@ -74,7 +74,7 @@ def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node:
     function = _FUNCTIONS.get(name) or _PACKAGES.get(root.partition(".")[0] or name)
     if function is None:
         getter = tail == "get" and len(args) == 2 and isinstance(args[0], dom.Const)
-        return unless_told(args[1], dom.UNKNOWN) if getter else dom.UNKNOWN
+        return getter_default(args[1], dom.UNKNOWN) if getter else dom.UNKNOWN
     return function(LibraryCall(engine, tail, name, args, kwargs, node))
 
 
@@ -179,7 +179,7 @@ _FUNCTIONS: dict[str, Function] = {
         ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"),
         lambda _call: dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG))),
     ),
-    "os.getenv": lambda call: unless_told(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
+    "os.getenv": lambda call: getter_default(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
     "importlib.import_module": _module_by_name,
     "functools.partial": _partial,
     "functools.reduce": _reduced,

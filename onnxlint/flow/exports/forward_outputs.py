@@ -7,7 +7,7 @@ from typing import Any
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine, Running
 from onnxlint.flow.values.domain import Array, Const, Data, Dict, Instance, Seq, Tensor, Tuple, Value, is_none
-from onnxlint.flow.values.node_places import Given
+from onnxlint.flow.values.node_places import Extra
 
 # Bases of what an exporter takes apart into tensors.
 _RECORDS = ("NamedTuple", "OrderedDict", "dict", "UserDict", "ModelOutput", "BaseOutput", "TypedDict", "tuple", "list")
@@ -18,7 +18,7 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     """Note what a `return` of the forward that is exported gives back."""
     engine = frame.engine
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
-        outputs: list[Given] = []
+        outputs: list[Extra] = []
         if not (isinstance(v, Tensor) and v.parameter):  # all that comes out is what went in: a layer that is off
             _look(frame, node, v, outputs)
         engine.gives_back(outputs)
@@ -35,7 +35,7 @@ def report(engine: Engine) -> None:
             engine.emit(observations.Output, g.place, None, sure=sure, doubt="guess", **fields)
 
 
-def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
+def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Extra], holder: ast.expr | None = None) -> None:
     """Note what a value holds. `holder` is the expression that gave what holds the value."""
     if isinstance(v, Tensor):
         if v.parameter:
@@ -61,7 +61,7 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         _look_record(frame, node, v, outputs)
 
 
-def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Given]) -> None:
+def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Extra]) -> None:
     cls = v.object.cls
     if cls.is_module():
         return
@@ -73,5 +73,5 @@ def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Give
         _note(frame, node, "object", cls.name, outputs)
 
 
-def _note(frame: Running, node: ast.expr, what: str, name: str, outputs: list[Given], *, inside: bool = False) -> None:
-    outputs.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))
+def _note(frame: Running, node: ast.expr, what: str, name: str, outputs: list[Extra], *, inside: bool = False) -> None:
+    outputs.append(Extra(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))

@@ -257,14 +257,14 @@ class Frame(Targets):
             left[False] = ended or asked
             return ended
 
-        taken = test.may_be(True), test.may_be(False)
-        for exporters, statements in zip(taken, (node.body, node.orelse), strict=True):
+        by_arm = test.may_be(True), test.may_be(False)
+        for exporters, statements in zip(by_arm, (node.body, node.orelse), strict=True):
             if statements and not exporters:
                 implicit_calls.shut_out(self, node.test, statements)
         narrowed = self.narrowing(node.test)
         runs = _then(narrowed, True, body), _then(narrowed, False, otherwise)
         usual = None if test.usual is None else runs[not test.usual]
-        ended = self.arms([*zip(taken, runs, strict=True)], usual)
+        ended = self.arms([*zip(by_arm, runs, strict=True)], usual)
         if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
         return ended

@@ -84,7 +84,7 @@ class Summaries:
     """The results of calls, and what the entry point that runs has assigned to attributes."""
 
     def __init__(self) -> None:
-        self._kept: dict[Place, dict[CallKey, Summary]] = {}
+        self._earlier: dict[Place, dict[CallKey, Summary]] = {}
         self._here: dict[Place, dict[CallKey, Summary]] = {}  # of this entry point, or of a call that runs
         self._running: dict[CallKey, _Run] = {}
         self._active: dict[Place, list[_Run]] = {}  # the same by function and object
@@ -95,15 +95,15 @@ class Summaries:
 
     def of(self, place: Place) -> dict[CallKey, Summary]:
         """The calls at a place with their results."""
-        kept, here = self._kept.get(place, {}), self._here.get(place)
-        return {**kept, **here} if here else kept
+        earlier, here = self._earlier.get(place, {}), self._here.get(place)
+        return {**earlier, **here} if here else earlier
 
     def recall(self, places: Sequence[Place], call: CallKey, depth: int) -> dom.Value | None:
         """The result of an equal call at one of these places, finished or running; None where there is none."""
         for place in places:
             summary = self._here.get(place, {}).get(call) if self._here else None
             if summary is None:
-                summary = self._kept.get(place, {}).get(call)
+                summary = self._earlier.get(place, {}).get(call)
                 if summary is not None and self._names and not self._names.isdisjoint(summary.reads):
                     continue
             if summary is not None:
@@ -153,7 +153,7 @@ class Summaries:
             alone = depends_on >= run.number
             summary = Summary(results[0], frozenset(self._reads), _ALWAYS if alone else depends_on)
             if alone:
-                self._kept.setdefault(place, {})[call] = summary
+                self._earlier.setdefault(place, {})[call] = summary
             elif depends_on != _ENTRY:
                 outer = next(r for r in self._running.values() if r.number == depends_on)
                 outer.dependent.append((place, call))
@@ -215,5 +215,5 @@ class Summaries:
                 obj.attrs[name] = before
 
     def _forget_readers(self) -> None:
-        for place, calls in self._kept.items() if self._names else ():
-            self._kept[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
+        for place, calls in self._earlier.items() if self._names else ():
+            self._earlier[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
