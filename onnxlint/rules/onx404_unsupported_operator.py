@@ -44,13 +44,13 @@ class UnsupportedOperator(Rule):
             return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.expression(middle, tensor=tensor)))
         parent, axis = site.parent(call), literal(dim)
         keep = argument(call, "keepdim", 1 if method else 2)
-        kept = keep.value if isinstance(keep, cst.Name) else ""
-        if parent is None or axis is None or not (keep is None or kept in ("True", "False")):
+        keeps = keep.value if isinstance(keep, cst.Name) else ""
+        if parent is None or axis is None or not (keep is None or keeps in ("True", "False")):
             return None
         values = isinstance(parent, cst.Attribute) and parent.attr.value == "values"
         if not values and not (isinstance(parent, cst.Subscript) and [literal(i) for i in indices(parent)] == [0]):
             return None  # the places of the medians are asked for too
         middle = f"{{tensor}}.sort(dim={axis}).values.select({axis}, ({{tensor}}.shape[{axis}] - 1) // 2)"
-        if kept == "True":
+        if keeps == "True":
             middle += f".unsqueeze({axis})"
         return site.fix(_TITLE, Safety.UNSAFE, site.replace(parent, site.expression(middle, tensor=tensor)))

@@ -253,5 +253,5 @@ def fresh(site: Site, function: cst.FunctionDef, wanted: str) -> str:
 
 
 def _used(function: cst.FunctionDef) -> set[str]:
-    taken = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
-    return taken | names_in(function)
+    own_parameters = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
+    return own_parameters | names_in(function)
