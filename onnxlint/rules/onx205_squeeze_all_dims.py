@@ -17,10 +17,9 @@ class SqueezeAllDims(Rule):
                 "name the axis that is to go, the one of length 1: `squeeze(dim)`",
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: with a batch of one the output keeps an axis that it used to lose."""
-        call = site.at_span(cst.Call)
-        if call is None or keywords(call):
+        if keywords(call):
             return None
         method = isinstance(call.func, cst.Attribute) and not call.args
         axes = _unit_axes(site) or (_keepdim_axes(call) if method else None)
