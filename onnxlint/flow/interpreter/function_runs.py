@@ -1,7 +1,5 @@
 """Runs of functions: each once per kind of arguments, recalled where an equal call is finished or still runs."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
