@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values import shapes
 
 # Kinds of arguments for which a function is run; what these returned for equal flags stands for the rest. The first
 # count, and which are first depends on the project alone: the entry points of a part run one after the other in one
@@ -45,11 +44,6 @@ class CallKey:
             values = enumerate(self.arguments)
             self._flags = [(i, v) for i, v in values if isinstance(v, dom.Const) and isinstance(v.literal, bool)]
         return self._flags
-
-    @property
-    def axes(self) -> shapes.Axes:
-        """The axes that are dynamic in this run."""
-        return self.parts[2]  # type: ignore[no-any-return]
 
     def __hash__(self) -> int:
         return self._hash
