@@ -171,10 +171,7 @@ _PACKAGES: dict[str, Function] = {
 
 _VISION = "torchvision.transforms.functional."
 _FUNCTIONS: dict[str, Function] = {
-    **dict.fromkeys(
-        (_VISION + name for name in ("normalize", "gaussian_blur", "hflip", "vflip", "adjust_brightness", "invert")),
-        _same_shape,
-    ),
+    **dict.fromkeys((_VISION + name for name in NAMES["image-transforms"]), _same_shape),
     **dict.fromkeys(
         ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"),
         lambda _call: dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG))),
@@ -186,13 +183,7 @@ _FUNCTIONS: dict[str, Function] = {
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
     "dataclasses.replace": _replaced,
     **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [dom.UNKNOWN])[-1]),
-    **dict.fromkeys(
-        (
-            *("packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"),
-            *("distutils.version.LooseVersion", "distutils.version.StrictVersion", "torch.torch_version.TorchVersion"),
-        ),
-        _version,
-    ),
+    **dict.fromkeys(NAMES["versions"], _version),
     "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
     "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
     "collections.defaultdict": _default_dict,
@@ -273,9 +264,7 @@ _TORCH: dict[str, Function] = {
     **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
     **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(dom.UNKNOWN)),
     "torch.jit.load": lambda _call: dom.Scripted("load"),
-    **dict.fromkeys(
-        ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(dom.CONFIG)
-    ),
+    **dict.fromkeys(NAMES["function-marks"], _first(dom.CONFIG)),
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
     **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
     "torch.utils.checkpoint.checkpoint": lambda call: (
