@@ -25,10 +25,8 @@ from onnxlint.run.probing import Probing, recalled
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, with_room_for_calls, without_collector
 from onnxlint.source.discover import Discovery, discover
-from onnxlint.source.suppress import apply
+from onnxlint.source.suppress import UNUSED, apply
 from onnxlint.verdicts import join, only_reached
-
-UNUSED = "ONX901"
 
 
 @with_room_for_calls

@@ -17,9 +17,10 @@ from onnxlint.run import baseline
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.dynamic_pass import UNKNOWN_MODEL, Also, missing_packages
 from onnxlint.run.git import GitError
-from onnxlint.run.pipeline import UNUSED, run_check
+from onnxlint.run.pipeline import run_check
 from onnxlint.run.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source, statement_at, statement_spans
+from onnxlint.source.suppress import UNUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from onnxlint.base.catalogue import is_of_package
 from onnxlint.base.records import Finding, Span
 from onnxlint.source.parse import SourceFile
 
+UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
 CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
 NOQA = re.compile(rf"#\s*noqa(?:\s*:\s*(?P<codes>{CODES}))?(?![\w-])", re.IGNORECASE)
 _IGNORE = re.compile(r"#\s*onnxlint:\s*(?P<kind>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]#]*)\]|(?![\w\[(-]))")

@@ -15,9 +15,9 @@ from onnxlint.integrations.server.editor_analysis import encoded
 from onnxlint.integrations.server.projects import Document, Project
 from onnxlint.source.annotate import AnnotateError, annotate
 from onnxlint.source.parse import SourceFile, parse_source
+from onnxlint.source.suppress import UNUSED
 
 FIX_ALL = "source.fixAll.onnxlint"
-UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
 _MOST_AT_ONCE = 4  # suppressions that are written for an editor that cannot ask for one
 
 
