@@ -16,7 +16,7 @@ from onnxlint.flow.state.context import Context, Located
 from onnxlint.flow.state.observations import Observation
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.state.self_reads import Attributes
-from onnxlint.flow.state.variable_kinds import describe, known_names
+from onnxlint.flow.state.variable_kinds import describe, describe_all
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -109,7 +109,7 @@ class Emitter(Located):
         if before is None or made.rank < before.rank:
             described = {} if about is None else {"": describe(about)}
             if self.frames and self.frames[-1].symbol == place.symbol:
-                described |= known_names(self._names_at(place))
+                described |= describe_all(self._names_at(place))
             merged = replace(merged, trace=trace.steps() if trace is not None else (), described=described)
         self.observations[made.key] = merged
 
@@ -429,8 +429,8 @@ class Emitter(Located):
             return "cache"
         if isinstance(v, (dom.Data, dom.Array)):
             return "attribute"
-        is_kept = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
-        return "state" if is_kept else ""
+        is_state = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
+        return "state" if is_state else ""
 
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.

@@ -34,8 +34,8 @@ def _expand(call: Call) -> dom.Value:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, sizes)
     axes, offset = call.engine.context.axes, len(sizes) - len(t.dims) if t.dims is not None else 0
-    kept = (shapes.extent_of(t, i, axes) for i in range(-offset, len(sizes) - offset))
-    dims = tuple(d if dom.as_int(s) == -1 else shapes.from_value(s) for s, d in zip(sizes, kept, strict=True))
+    extents = (shapes.extent_of(t, i, axes) for i in range(-offset, len(sizes) - offset))
+    dims = tuple(d if dom.as_int(s) == -1 else shapes.from_value(s) for s, d in zip(sizes, extents, strict=True))
     return like(call, dims, None, t.kind)
 
 

@@ -65,10 +65,10 @@ def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
     """
     names = _names(function)
-    taken = names.latest(name, line + 1)
-    if taken is None:
+    latest = names.latest(name, line + 1)
+    if latest is None:
         return False
-    bound_at, base = taken
+    bound_at, base = latest
     if base is None:
         return False
     if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up

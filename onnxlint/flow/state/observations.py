@@ -336,11 +336,11 @@ class TypeTest(SizeUse, frozen=True):
 
 
 class PooledSize(SizeUse, frozen=True):
-    """Adaptive pooling of a dynamic axis; of `size` elements to `cells`, no factor of it; or with an axis `kept`."""
+    """Adaptive pooling of a dynamic axis; of `size` elements to `cells`, no factor of it; or with one `unchanged`."""
 
     size: int | None = None
     cells: int | None = None
-    kept: bool = False
+    unchanged: bool = False
 
 
 class DataSize(Operation, frozen=True):

@@ -55,13 +55,13 @@ def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
             continue
         claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
         case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
-        script = _kept(probe, eager, case, len(evidence) + 1)
+        script = _saved(probe, eager, case, len(evidence) + 1)
         what = Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label
         evidence[seen.error_frames[0]] = Evidence(probe.name, "eager", *what, repro=script)
     return list(evidence.values())
 
 
-def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
+def _saved(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
     """Write a counterexample; where that fails, nothing is left of it, no evidence names it, and the run says so."""
     try:
         return write(probe, eager.model, eager.example, case, number)
@@ -111,8 +111,8 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
     explanations = causes.lost_inputs(probe.root, eager, confirmation)
     scalars = [e for e in explanations if "Python" in e.detail]
     if confirmation.export.exporter == "torchscript":
-        kept = held_lines.judged(probe, eager, confirmation, causes.frozen(probe.root, eager, confirmation))
-        explanations = scalars + kept if kept else explanations
+        frozen = held_lines.judged(probe, eager, confirmation, causes.frozen(probe.root, eager, confirmation))
+        explanations = scalars + frozen if frozen else explanations
     else:
         explanations += causes.guarded(confirmation if example is None else confirmation.otherwise_than(example))
     if eager.stateful:
@@ -266,7 +266,7 @@ class _Keeper:
             shown = shrink(self.probe, self.eager, self.confirmation, e.trial, line_of(e) if e.frames else None)
             if shown is not e.trial:
                 small = replace(self._case(shown), whole=whole, held=whole.held)
-        return _kept(self.probe, self.eager, small, number), shown
+        return _saved(self.probe, self.eager, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.confirmation.export

@@ -63,8 +63,8 @@ def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any
     """The large constants of a graph that are nothing the model keeps."""
     inside = [t for t in model.graph.initializer if not t.external_data]
     inside += [a.t for n in model.graph.node if n.op_type == "Constant" for a in n.attribute if a.HasField("t")]
-    kept = eager.model.state_dict(keep_vars=True)
-    large = [onnx.numpy_helper.to_array(t) for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
+    state = eager.model.state_dict(keep_vars=True)
+    large = [onnx.numpy_helper.to_array(t) for t in inside if len(t.raw_data) >= _LEAST and t.name not in state]
     if not large:
         return []
     stored: dict[Any, list[_Array]] = defaultdict(list)

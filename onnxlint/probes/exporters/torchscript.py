@@ -44,7 +44,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
     began = time.perf_counter()
     graphs: list[Any] = []
     try:
-        with located_nodes(), conversions(result.conversions, root), _kept_graph(graphs):
+        with located_nodes(), conversions(result.conversions, root), _recorded_graph(graphs):
             run()
         result.seconds = time.perf_counter() - began
         result.path, result.inputs = path, {name: name for name in inputs}
@@ -305,16 +305,16 @@ def _plain(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _kept_graph(graphs: list[Any]) -> Iterator[None]:
+def _recorded_graph(graphs: list[Any]) -> Iterator[None]:
     """Keep the graph that the exporter is about to write."""
     to_graph = internals._model_to_graph
 
-    def kept(*args: Any, **kwargs: Any) -> Any:
+    def recording(*args: Any, **kwargs: Any) -> Any:
         made = to_graph(*args, **kwargs)
         graphs[:] = made[:1]
         return made
 
-    with mock.patch.object(internals, "_model_to_graph", kept):
+    with mock.patch.object(internals, "_model_to_graph", recording):
         yield
 
 
