@@ -1,8 +1,9 @@
 """What entry points are fed: of a function whose calls are not known, and of a model whose inputs have specs."""
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from onnxlint.base.probe_records import TensorSpec
 from onnxlint.flow.interpreter.interpret import Interpreter
@@ -10,6 +11,8 @@ from onnxlint.flow.python.call_arguments import STARRED
 from onnxlint.flow.python.entry_parameters import entry_value, exported_value, vararg_value
 from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import FunctionUnit
+
+Chain: TypeAlias = tuple[tuple[str, int], ...]  # functions that lead to an export call, with the lines of their calls
 
 
 def named_inputs(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
@@ -43,10 +46,22 @@ def unknown_arguments(
     return args, kwargs
 
 
-def all_known(chains: Mapping[tuple[tuple[str, int], ...], bool]) -> bool:
+def all_known(chains: Mapping[Chain, bool]) -> bool:
     """True where each export call, from wherever it is called, has a known model."""
+    return all(resolved for _, resolved in _outermost(chains))
+
+
+def open_calls(chains: Mapping[Chain, bool], exporting: Sequence[str]) -> list[str]:
+    """The functions among some that export of which no call was met, or one has no known model."""
+    known: dict[str, bool] = {}
+    for chain, resolved in _outermost(chains):
+        known |= {name: known.get(name, True) and resolved for name, _ in chain}
+    return [name for name in exporting if not known.get(name)]
+
+
+def _outermost(chains: Mapping[Chain, bool]) -> Iterator[tuple[Chain, bool]]:
     inner = {c[:n] for c in chains for n in range(len(c))}  # a function by itself, of which some caller says more
-    return all(resolved for c, resolved in chains.items() if c not in inner)
+    return ((c, resolved) for c, resolved in chains.items() if c not in inner)
 
 
 def script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:

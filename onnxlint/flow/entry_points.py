@@ -7,11 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from onnxlint.flow.declared_runs import DeclaredModel
-from onnxlint.flow.entry_inputs import all_known, axes_of, from_spec, named_inputs, script_arguments, unknown_arguments
+from onnxlint.flow.entry_inputs import (
+    all_known,
+    axes_of,
+    from_spec,
+    named_inputs,
+    open_calls,
+    script_arguments,
+    unknown_arguments,
+)
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import inference_of, never_exported
-from onnxlint.flow.exports.reach import MODULE_LEVEL
+from onnxlint.flow.exports.reach import MODULE_LEVEL, Reach
 from onnxlint.flow.exports.unheld import uncalled
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
@@ -128,12 +136,25 @@ def _jobs(
     for c in traced:
         yield _job(c, f"{c.qualname}.__init__", partial(_build, engine, c, part.called), c)
     autograd = guard.those(classes, _is_autograd)
+    maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
+    unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
     if exact:
-        maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
-        unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
+    elif part.exports and not part.declared and any(not why for *_, why in engine.exported_models):
+        why = f"no part of what is known to be exported at {part.origin}"
+        outside.update((name_of(c), why) for c in _beside(engine, part, unreached))
     outside.update(_in_other_arms(engine, part, {m.object.cls for m, _, why in engine.exported_models if not why}))
     yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
+
+
+def _beside(engine: Interpreter, part: Part, unreached: Sequence[ClassInfo]) -> Sequence[ClassInfo]:
+    """Those of some classes that nothing built so far, and that no export call with an open model may come to."""
+    apart = [c for c in unreached if c not in engine.created]
+    calls = open_calls(engine.exports, part.exports)
+    if not calls:
+        return apart
+    reach = Reach(part.modules, calls)
+    return [] if reach.unbounded else [c for c in apart if not reach.is_seen(c)]
 
 
 def _unit_of(c: ClassInfo) -> Hashable:

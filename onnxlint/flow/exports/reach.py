@@ -7,7 +7,7 @@ a registry), all that is imported counts.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
@@ -58,9 +58,9 @@ def may_export(text: str) -> bool:
 
 
 class Reach:
-    """The definitions that exports of some modules may come to: pairs of module and name."""
+    """The definitions that exports of some modules may come to, or `only` some of these: pairs of module and name."""
 
-    def __init__(self, modules: Sequence[ModuleInfo]) -> None:
+    def __init__(self, modules: Sequence[ModuleInfo], only: Collection[str] = ()) -> None:
         self.modules = modules
         self.top = common_folder(m.source.path for m in modules) if modules else None
         self._twins: dict[str, list[ModuleInfo]] = {}
@@ -77,7 +77,8 @@ class Reach:
             for u in (*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values()))
         )
         self.other_formats = [u for u in units if _OTHER_FORMAT.match(f"def {u.name}(")]
-        self.roots = [root for info in modules for root in self._roots_of(info)]
+        roots = [root for info in modules for root in self._roots_of(info)]
+        self.roots = [r for r in roots if f"{r[0].source.path}:{r[1]}" in only] if only else roots
         apart = [root for root in self.roots if not self.is_test(*root[:2])]
         self.tests = [root for root in self.roots if root not in apart] if apart else []
         self.roots = apart or self.roots
@@ -106,7 +107,7 @@ class Reach:
         modules = [info for info in self.modules if not self.is_test(info)]
         own = self._by_themselves(modules)
         # Where no class was seen, whatever is exported, no name led to it.
-        bounded = bool(self.roots) and not self.unbounded and any(self._is_seen(c) for c in own)
+        bounded = bool(self.roots) and not self.unbounded and any(self.is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
         unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
@@ -115,7 +116,7 @@ class Reach:
         for c, reason in own.items():
             if c in refusals:
                 outside[name_of(c)] = refusals[c]
-            elif bounded and not self._is_seen(c):
+            elif bounded and not self.is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and (models or reason == _SCRIPTED) and not (bounded and self._is_root(c)):
                 outside[name_of(c)] = reason
@@ -282,7 +283,8 @@ class Reach:
             self._waiting += [d for w in words for d in self._named(info, w, (), imports=True) if "." not in w]
             self._waiting += [(o, c.qualname) for o in origins for c in o.outline.classes]
 
-    def _is_seen(self, c: ClassInfo) -> bool:
+    def is_seen(self, c: ClassInfo) -> bool:
+        """True for a class that an export may come to, as far as names tell."""
         return (c.module, c.qualname.partition(".")[0]) in self.seen
 
     def _is_root(self, c: ClassInfo) -> bool:

@@ -64,7 +64,8 @@ def test_callers_that_test_or_measure_the_export_are_not_run(script: str, runs: 
 @pytest.mark.parametrize(("imports", "inside"), [("pkgutil.walk_packages(__path__)", True), ("()", False)])
 def test_a_package_that_imports_all_it_holds_may_export_any_of_it(imports: str, inside: bool, tmp_path: Path) -> None:
     """What registers itself in modules that nobody names is looked up in a table."""
-    script = SCRIPT.replace("Net().eval()", "TABLE.get('net') or Net()").replace("from model", "from pkg.model")
+    script = SCRIPT.replace("from model", "from pkg.model")
+    script += "\ndef other():\n    torch.onnx.export(TABLE.get('net'), torch.zeros(1, 3), 'o')\n"
     files = {"pkg/__init__.py": f"import pkgutil\nfor found in {imports}:\n    load(found)\n", "pkg/export.py": script}
     files |= {"pkg/model.py": _net("Net"), "pkg/other.py": _net("Other")}
     seen = analysed(written(files, tmp_path)).observations
@@ -90,8 +91,9 @@ def test_callers_of_a_function_that_exports_lead_on() -> None:
 )
 def test_where_a_name_does_not_tell_what_is_built_nothing_is_outside(line: str) -> None:
     """A model that is imported by a text, unpickled or made by a configuration may be any."""
-    script = f"import torch\nfrom model import Net\n\ndef main(name, path, cfg):\n    m = {line} or Net()\n"
-    script += "    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
+    script = (
+        f"{SCRIPT}\ndef other(name, path, cfg):\n    m = {line}\n    torch.onnx.export(m, torch.zeros(1, 3), 'o')\n"
+    )
     assert set(_outside({"e.py": script, "model.py": _net("Net"), "other.py": _net("Other")}).values()) == {""}
 
 
@@ -188,15 +190,24 @@ def test_what_an_exported_model_holds_and_does_not_run_is_outside() -> None:
 @pytest.mark.parametrize(
     ("model", "more"),
     [
-        ("Holder(Net())", " + self.unknown(x)"),
         ("make()", ""),
         ("Holder(Net()) if flag else Net()", ""),
         ("{'a': Net, 'b': Holder}[flag]()", ""),
     ],
 )
-def test_where_what_runs_is_not_all_known_names_decide(model: str, more: str) -> None:
-    """A call of something unknown, and a model that may be another, may come to what did not run."""
+def test_where_the_model_is_not_known_or_may_be_another_names_decide(model: str, more: str) -> None:
     assert not _by_class(WRAPS.format(flag="flag", model=model), more)["Net"]
+
+
+@pytest.mark.parametrize(("more", "outside"), [("pass", True), ("export(make(), x, 'n')", False), ("make(x)", True)])
+def test_what_no_model_built_is_outside_unless_an_open_export_may_come_to_it(more: str, outside: bool) -> None:
+    """The model that is known calls something that is not, which names alone would let be anything."""
+    script = "import torch\nfrom torch.onnx import export\nfrom model import Net\nfrom other import Other\n\n"
+    script += "def make():\n    return TABLE[Other]\n\ndef main(x):\n    export(Net(), x, 'm')\n"
+    script += f"\ndef more(x):\n    {more}\n"
+    files = {"export.py": script, "model.py": _net("Net").replace("-x", "self.unknown(x)"), "other.py": _net("Other")}
+    why = "no part of what is known to be exported at /nowhere/export.py:10"
+    assert _outside(files) == {"model.py": "", "other.py": why if outside else ""}
 
 
 def test_an_arm_that_a_flag_keeps_from_exporting_counts_for_its_callers_too() -> None:
@@ -298,7 +309,7 @@ def test_a_wrapper_that_scripts(own: str, method: str, outside: bool) -> None:
 )
 @pytest.mark.parametrize(
     ("passed", "more", "outside"),
-    [("None", "", True), ("torch.load('n')", "", False), ("None", "parts = [Other]\n", False)],
+    [("None", "", True), ("torch.load('n')", "", False), ("None", "parts = [Other]\n", True)],
     ids=["that the export does not take", "that it may take", "that something else names too"],
 )
 def test_a_class_in_an_arm(form: str, passed: str, more: str, outside: bool) -> None:
@@ -311,6 +322,7 @@ def test_a_class_in_an_arm(form: str, passed: str, more: str, outside: bool) -> 
     script = SCRIPT.replace("import Net", "import Whole").replace("Net()", f"Whole(torch.load('w'), {passed})")
     files = {"model.py": PRELUDE + whole, "net.py": _net("Net"), "other.py": _net("Other"), "export.py": script}
     why = "`Whole` takes another in its place where it is exported"
+    why = "no part of what is known to be exported at /nowhere/export.py:5" if more else why
     assert _outside(files) == {"net.py": "", "other.py": why if outside else ""}
 
 
