@@ -101,13 +101,16 @@ class Targets(Expressions):
         owner = self.eval(target.value)
         index = self.index_values(target)
         if isinstance(owner, dom.Tensor):
+            if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):
+                return  # a dict of tensors: nothing is written through a view
             self.engine.use_all([v, *index], "an item assignment")
             self.engine.item_written(self, owner, target)
             index_lowering.write(self.engine, owner, index, target)
             if isinstance(target.value, ast.Name):
-                fed = owner.source != "input" and isinstance(v, dom.Tensor) and v.source == "input"
+                data = [i for i in (v, *index) if isinstance(i, dom.Tensor) and i.source == "input"]
+                fed = owner.source != "input" and bool(data)
                 if fed:
-                    owner = replace(owner, source="input", trace=owner.trace or v.trace)
+                    owner = replace(owner, source="input", trace=owner.trace or data[0].trace)
                 # What every row of a mask may look at, such as the diagonal, leaves none that is hidden as a whole.
                 opened = owner.kind == "bool" and isinstance(target.slice, ast.Tuple) and dom.is_true(v)
                 if fed or opened or owner.parameter:  # written to, it is no longer what was passed in
