@@ -150,6 +150,17 @@ def _replaced(call: LibraryCall) -> dom.Value:
     return implicit_calls.replaced(record, call.kwargs) if isinstance(record, dom.Instance) else dom.UNKNOWN
 
 
+def _copied(call: LibraryCall) -> dom.Value:
+    """A copy of itself that a method makes is an object of its own: it may be given another forward than the next."""
+    v = call.args[0] if call.args else dom.UNKNOWN
+    of = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
+    if not isinstance(v, dom.Instance) or not isinstance(of, ast.Name) or of.id != "self":
+        return v
+    copy = call.engine.instances.setdefault(((v.object.serial, id(call.node)), "copy"), dom.Object(v.object.cls))
+    copy.attrs.update({name: held for name, held in v.object.attrs.items() if name not in copy.attrs})
+    return replace(v, object=copy)
+
+
 def _same_shape(call: LibraryCall) -> dom.Value:
     """A function of torchvision that leaves an image as large as it is; other images than tensors are not traced."""
     t = call.arg(0, "tensor", "img", "inpt")
@@ -185,7 +196,8 @@ _FUNCTIONS: dict[str, Function] = {
     "functools.reduce": _reduced,
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
     "dataclasses.replace": _replaced,
-    **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [dom.UNKNOWN])[-1]),
+    **dict.fromkeys(("copy.deepcopy", "copy.copy"), _copied),
+    "typing.cast": lambda call: (call.args or [dom.UNKNOWN])[-1],
     **dict.fromkeys(
         (
             *("packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"),

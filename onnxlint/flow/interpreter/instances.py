@@ -236,6 +236,11 @@ class Objects(Emitter, Engine):
         if old is None and dom.is_none(v):
             obj.settled.add(name)  # nothing was there before
 
+    def abandon(self, obj: dom.Object, name: str) -> None:
+        """`del obj.name`: what an arm puts in its place counts, whatever the other arms leave."""
+        if self.replaced and not self.context.tracing and name in obj.attrs:
+            self.replaced[-1][id(obj), name] = (obj, None)
+
     def noting(self, run: Callable[[], bool]) -> tuple[bool, Replaced]:
         """Run something: what it gives, and what attributes were before it wrote to them, outside of traced code."""
         here: Replaced = {}

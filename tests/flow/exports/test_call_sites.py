@@ -398,6 +398,39 @@ def test_dynamo_applies_axes_by_position(options: str, message: str) -> None:
     assert finding.message.endswith(f"by position: {message}")
 
 
+VIEWS = """
+import copy
+class Views(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(8, 3), nn.Linear(8, 3)
+    def encode(self, x):
+        return self.one(x), x
+    def decode(self, x, y):
+        return self.two(x + y)
+    def as_encoder(self):
+        model = copy.deepcopy(self)
+        model.forward = model.encode
+        return model
+    def as_decoder(self):
+        model = copy.deepcopy(self)
+        model.forward = model.decode
+        return model
+"""
+
+
+def test_each_copy_that_a_model_makes_of_itself_has_a_forward_of_its_own() -> None:
+    encoder = call("m.as_encoder()", options=f"{OLD}, output_names=['a', 'b']")
+    decoder = call(
+        "m.as_decoder()", PAIR, f"dynamo=False, {NAMED.partition(', out')[0]}, dynamic_axes={{'x': [0], 'y': [0]}}"
+    )
+    assert codes(f"m = Views().eval()\n{encoder}\n{decoder}\n{encoder}", VIEWS) == set()
+    assert codes(f"m = Views().eval()\n{decoder}\n{encoder.replace('encoder', 'decoder')}", VIEWS) == {
+        ("ONX517", 3),
+        ("ONX512", 3),
+    }
+
+
 BY_NAME = "input_names=['x', 'y'], output_names=['o'], dynamic_axes={'x': [0], 'y': [0]}"
 
 
