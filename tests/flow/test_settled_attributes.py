@@ -117,7 +117,9 @@ def main():
 """
 
 
-@pytest.mark.parametrize(("deleted", "runs"), [("del self.head", "Traced"), ("del self.tail", "Plain"), ("pass", "Plain")])
+@pytest.mark.parametrize(
+    ("deleted", "runs"), [("del self.head", "Traced"), ("del self.tail", "Plain"), ("pass", "Plain")]
+)
 def test_what_an_arm_puts_in_the_place_of_what_it_deletes(deleted: str, runs: str) -> None:
     engine, info = running(DELETED.format(deleted=deleted))
     head = engine.default_instance(info.classes["ForExport"]).attrs["head"]
