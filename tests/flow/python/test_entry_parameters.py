@@ -73,6 +73,7 @@ def test_axes_by_jaxtyping() -> None:
     [
         ("x", "return x", Tensor()),
         ("num_heads", "return 0", CONFIG),
+        ("batch_size", "return 0", CONFIG),
         ("num_steps", "return int(num_steps)", Tensor()),
         ("flag", "return 1 if flag else 0", CONFIG),
         ("scale=1.0", "return scale", CONFIG),
