@@ -151,14 +151,10 @@ def _replaced(call: LibraryCall) -> dom.Value:
 
 
 def _copied(call: LibraryCall) -> dom.Value:
-    """A copy of itself that a method makes is an object of its own: it may be given another forward than the next."""
     v = call.args[0] if call.args else dom.UNKNOWN
     of = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
-    if not isinstance(v, dom.Instance) or not isinstance(of, ast.Name) or of.id != "self":
-        return v
-    copy = call.engine.instances.setdefault(((v.object.serial, id(call.node)), "copy"), dom.Object(v.object.cls))
-    copy.attrs.update({name: held for name, held in v.object.attrs.items() if name not in copy.attrs})
-    return replace(v, object=copy)
+    own = isinstance(of, ast.Name) and of.id == "self"
+    return call.engine.copied(v, call.node) if own and isinstance(v, dom.Instance) else v
 
 
 def _same_shape(call: LibraryCall) -> dom.Value:

@@ -20,8 +20,8 @@ from onnxlint.flow.exports.unheld import Unheld, has_layers, unnamed
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
-from onnxlint.project.modules import LIBRARIES, imported
-from onnxlint.project.outline import dotted
+from onnxlint.project.modules import imported
+from onnxlint.project.outline import LIBRARIES, dotted
 
 MODULE_LEVEL = "<module>"
 CALLERS = 200  # functions around an export that are looked at

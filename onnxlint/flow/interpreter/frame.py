@@ -17,19 +17,7 @@ from onnxlint.flow.python.conditions import Test
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import LOOPS, Exhausted
 from onnxlint.flow.state.protocols import Engine, Replaced
-from onnxlint.flow.values.domain import (
-    NONE,
-    UNKNOWN,
-    ClassRef,
-    Const,
-    Dict,
-    Dim,
-    Instance,
-    Scope,
-    Tensor,
-    Value,
-    reads_data,
-)
+from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
 from onnxlint.flow.values.joins import join, widen
 from onnxlint.flow.values.node_places import Body
@@ -209,8 +197,8 @@ class Frame(Targets):
     def s_delete(self, node: ast.Delete) -> bool:
         """`del`, which matters for a key of a dict, and for what an arm then puts in the place of an attribute."""
         for target in node.targets:
-            if isinstance(target, ast.Attribute) and isinstance(owner := self.eval(target.value), Instance):
-                self.engine.abandon(owner.object, target.attr)
+            if isinstance(target, ast.Attribute):
+                self.engine.abandon(self.eval(target.value), target.attr)
             if isinstance(target, ast.Subscript) and isinstance(target.value, (ast.Name, ast.Attribute)):
                 owner, key = self.eval(target.value), self.eval(target.slice)
                 if isinstance(owner, Dict) and isinstance(key, Const):
