@@ -39,6 +39,7 @@ from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
 # In a dict of classes, from which settings choose parts.
 _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
+_SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
 
@@ -214,7 +215,9 @@ def _forwards(
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
-        if unit is None or name_of(unit) in part.run or engine.reached.keys() >= {u.key for u in _run_by(c, unit)}:
+        if unit is None or name_of(unit) in part.run:
+            return
+        if engine.reached.keys() >= {u.key for u in _run_by(c, unit)} and not _switches(c, unit):
             return
         if _is_autograd(c) and any(f"{c.name}.apply" in info.file.text for info in part.modules):
             return  # it is a part of what runs there, or of nothing
@@ -229,6 +232,12 @@ def _forwards(
             yield from _root(engine, c, c not in parts and c.name not in listed, part.inferring)
         rest = [c for c in ordered if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
+
+
+def _switches(c: ClassInfo, forward: FunctionUnit) -> bool:
+    """True where a class inherits its forward, and turns flags of the class on that has it: other arms run then."""
+    init = c.methods.get("__init__")
+    return forward.cls is not c and init is not None and _SWITCHED_ON.search(init.text) is not None
 
 
 def _run_by(c: ClassInfo, forward: FunctionUnit) -> Iterator[FunctionUnit]:

@@ -14,8 +14,11 @@ class DynamicAxesWithDynamo(Rule):
         at = argument_at(node, call, "dynamic_axes")
         if not call.dynamo or not call.has_dynamic_axes or at is None:
             return
-        refused = _refused(call)
-        severity, applied = (None, f"{refused}, and the call raises") if refused else _misplaced(call)
+        refused, skipped = _refused(call), _skipped(call)
+        outcome = Outcome.EXPORT_ERROR if refused else Outcome.WRONG_VALUES
+        severity, applied = (None, f"{refused}, and the call raises" if refused else skipped)
+        if not applied:
+            severity, applied = _misplaced(call)
         if applied:
             yield Objection(
                 "the dynamo exporter, the default since torch 2.9, matches the entries of `dynamic_axes` to the inputs"
@@ -23,7 +26,7 @@ class DynamicAxesWithDynamo(Rule):
                 "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
                 at=at,
                 severity=severity,
-                effects={"dynamo": Outcome.EXPORT_ERROR} if refused else None,
+                effects={"dynamo": outcome} if refused or skipped else None,
                 about="" if refused else f"the exporter of line {call.statement}",
             )
 
@@ -91,6 +94,15 @@ def _refused(call: ExportCall) -> str:
         if example.sizes is not None and any(axis >= len(example.sizes) for axis in free):
             return f"`{entry}` is applied to an input with {len(example.sizes)} axes"
     return ""
+
+
+def _skipped(call: ExportCall) -> str:
+    """Which input that is given by name becomes another: measured, all are passed by position once axes are given."""
+    if not call.keywords or call.parameters is None or call.examples is None:
+        return ""
+    rest = call.parameters[len(call.examples) :]
+    passed = [name for name in rest if name in call.keywords]
+    return next((f"`{name}` is passed as `{to}`" for name, to in zip(passed, rest, strict=False) if name != to), "")
 
 
 def _misplaced(call: ExportCall) -> tuple[Severity | None, str]:

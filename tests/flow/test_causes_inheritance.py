@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from analysing import found_and_expected
+from analysing import findings_of, found_and_expected
 
 CASES = {
     "the forward of a base class": """
@@ -295,3 +295,33 @@ CASES = {
 def test_findings_are_those_marked(source: str) -> None:
     found, expected = found_and_expected(source)
     assert found == expected
+
+
+SWITCHED = """
+class Base(nn.Module):
+    def __init__(self, words=False, deep=False):
+        super().__init__()
+        self.words = words
+    def forward(self, x):
+        if self.words:
+            return x if x.sum() > 0 else -x
+        return x.mean()
+
+class Words(Base):
+    def __init__(self, **kwargs):
+        Base.__init__(self, {flag}, **kwargs)
+
+class Stacked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = Words()
+    def forward(self, x):
+        return x * 2
+"""
+
+
+@pytest.mark.parametrize(("flag", "objected"), [("words=True", {("ONX101", 8)}), ("deep=None", set())])
+def test_an_inherited_forward_is_run_for_a_class_that_turns_a_flag_of_its_base_on(
+    flag: str, objected: set[tuple[str, int]]
+) -> None:
+    assert {(code, line) for code, line, _ in findings_of(SWITCHED.format(flag=flag))} == objected

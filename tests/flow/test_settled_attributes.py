@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from analysing import told
+from analysing import running, told
+
+from onnxlint.flow.values.domain import Instance
 
 SOURCE = """
 class Head(nn.Module):
@@ -83,3 +85,43 @@ def test_a_forward_that_a_script_runs_before_the_export_is_still_looked_at() -> 
 def test_what_a_script_sets_after_its_export_comes_too_late_for_that() -> None:
     source = SOURCE.replace("{script}", "pass") + "    net.head.deployed = True\n"
     assert any("x.sum()" in line for line in told(source))
+
+
+DELETED = """
+class Plain(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+class Traced(nn.Module):
+    def forward(self, x):
+        return x.abs()
+
+class Net(nn.Module):
+    def __init__(self, deep=False):
+        super().__init__()
+        self.deep = deep
+        if self.deep:
+            self.head = Plain()
+
+class ForExport(Net):
+    def __init__(self, deep=False):
+        super().__init__(deep)
+        if self.deep:
+            {deleted}
+            self.head = Traced()
+    def forward(self, x):
+        return self.head(x)
+
+def main():
+    torch.onnx.export(ForExport(), (torch.rand(1, 4),), "net.onnx", dynamo=False)
+"""
+
+
+@pytest.mark.parametrize(
+    ("deleted", "runs"), [("del self.head", "Traced"), ("del self.tail", "Plain"), ("pass", "Plain")]
+)
+def test_what_an_arm_puts_in_the_place_of_what_it_deletes(deleted: str, runs: str) -> None:
+    engine, info = running(DELETED.format(deleted=deleted))
+    head = engine.default_instance(info.classes["ForExport"]).attrs["head"]
+    assert isinstance(head, Instance)
+    assert head.object.cls.name == runs

@@ -44,6 +44,18 @@ def test_a_write_through_a_view_whose_base_is_not_read_again_is_used() -> None:
     assert codes("z = x * 2\nw = z.view(-1).scatter_(0, i, y)\nreturn w + z.sum()") == ["ONX406"]
 
 
+def test_a_write_by_key_makes_a_dict_and_goes_through_no_view() -> None:
+    assert codes("out = self.head(x)\nfor k in range(2):\n    out[k]['a'] = y * 2\nreturn out") == []
+    assert codes("out = self.head(x)\nout[0][1] = y * 2\nreturn out") == ["ONX406"]
+
+
+@pytest.mark.parametrize("write", ["z[i > 0] = ext.of(y)", "z[0] = y", "z[i > 0] = 1"])
+def test_a_tensor_depends_on_the_inputs_once_it_is_written_with_them(write: str) -> None:
+    body = f"z = x.new_zeros(5)\n{write}\nif (z > 1).any():\n    return y\nreturn y * 2"
+    text = "class M(nn.Module):\n    def forward(self, x, i: Tensor, y: Tensor):\n" + textwrap.indent(body, " " * 8)
+    assert [(code, exporters) for code, _, exporters in findings_of(text)] == [("ONX101", ("torchscript", "dynamo"))]
+
+
 def buffers(body: str, more: str = "") -> list[str]:
     """The lines of a forward of this body with a finding of state; nothing else reads its two buffers but `more`."""
     head = (

@@ -150,6 +150,13 @@ def _replaced(call: LibraryCall) -> dom.Value:
     return implicit_calls.replaced(record, call.kwargs) if isinstance(record, dom.Instance) else dom.UNKNOWN
 
 
+def _copied(call: LibraryCall) -> dom.Value:
+    v = call.args[0] if call.args else dom.UNKNOWN
+    of = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
+    own = isinstance(of, ast.Name) and of.id == "self"
+    return call.engine.copied(v, call.node) if own and isinstance(v, dom.Instance) else v
+
+
 def _same_shape(call: LibraryCall) -> dom.Value:
     """A function of torchvision that leaves an image as large as it is; other images than tensors are not traced."""
     t = call.arg(0, "tensor", "img", "inpt")
@@ -182,7 +189,8 @@ _FUNCTIONS: dict[str, Function] = {
     "functools.reduce": _reduced,
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
     "dataclasses.replace": _replaced,
-    **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [dom.UNKNOWN])[-1]),
+    **dict.fromkeys(("copy.deepcopy", "copy.copy"), _copied),
+    "typing.cast": lambda call: (call.args or [dom.UNKNOWN])[-1],
     **dict.fromkeys(NAMES["versions"], _version),
     "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
     "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
+from posixpath import dirname, join, normpath
 
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
@@ -20,7 +21,7 @@ from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
 from onnxlint.project.modules import imported
-from onnxlint.project.outline import dotted
+from onnxlint.project.outline import LIBRARIES, dotted
 
 MODULE_LEVEL = "<module>"
 CALLERS = 200  # functions around an export that are looked at
@@ -32,7 +33,10 @@ _EXPORTING = re.compile(
 _WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method, and functions of libraries
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
-_ANYTHING = re.compile(r"\bimport_module\(|\b__import__\(|\binstantiate\(|\bload_entry_point\(")
+# What it imports or makes is computed, but where the name begins with a library's: `f"torchvision.models.{name}"`.
+_ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w+)\.)?")
+_CONFIG = re.compile(r"(?:fromfile|from_file|LazyConfig\.load)\(\s*['\"]([\w./-]+\.py)['\"]")
+_BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
 _WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what it imports may register anything
 # A whole model comes out of a file: `torch.load(path)["model"].float().eval()`.
 _UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?:eval|fuse|float|half)\(")
@@ -90,6 +94,7 @@ class Reach:
             if len(self._waiting) < CALLERS:
                 self._waiting += [c for c in self._callers(*definition) if c not in self._waiting]
         self.exporting = tuple(self._waiting)  # the functions that export, and behind them those that call these
+        self._configured = self._named_by_configs()
         while self._waiting and not self.unbounded:
             self._visit(*self._waiting.pop())
 
@@ -199,7 +204,8 @@ class Reach:
             return
         self.seen[info, name] = None
         text = _text(info, name)
-        if _ANYTHING.search(text) or ("torch.load(" in text and _UNPICKLED.search(text)):
+        anything = any(m not in LIBRARIES for m in _ANYTHING.findall(text)) and self._configured is None
+        if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True
         if _ANY_IMPORTED.search(text):
             self._open(info)
@@ -252,13 +258,30 @@ class Reach:
     def _defines(self, info: ModuleInfo, word: str) -> bool:
         return word in info.functions or word in info.classes or word in info.outline.values or word in info.aliases
 
+    def _named_by_configs(self) -> frozenset[str] | None:
+        """The words of the config files that an export names in so many words; None where it takes any config."""
+        waiting = [
+            (info, p) for info, name, _ in self.roots for p in _CONFIG.findall(_text(info, name.partition(".")[0]))
+        ]
+        words: dict[ModuleInfo, list[str]] = {}
+        for info, path in waiting:  # it grows meanwhile
+            config = info.project.module(path.removesuffix(".py").replace("/", "."), info)
+            if config is None:
+                return None
+            if config not in words:
+                words[config] = _WORD.findall(config.source.text)
+                bases = _BASE_CONFIG.findall(config.source.text)
+                waiting += [(config, normpath(join(dirname(path), base))) for base in bases]
+        return frozenset(word for each in words.values() for word in each) if words else None
+
     def _import(self, info: ModuleInfo) -> None:
         """A module is imported: with it, what registers itself by a decorator."""
         if (info, "<import>") in self.seen:
             return
         self.seen[info, "<import>"] = None
         for c in info.outline.classes:
-            if any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname:
+            registered = any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname
+            if registered and (self._configured is None or c.qualname in self._configured):
                 self._waiting.append((info, c.qualname))
         beside = "" if "." in info.name else info.folder  # a script finds what stands beside it
         for target in dict.fromkeys([*info.aliases.values(), *info.stars]):

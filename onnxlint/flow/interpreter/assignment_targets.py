@@ -100,21 +100,11 @@ class Targets(Expressions):
         """`obj[index] = value`."""
         owner = self.eval(target.value)
         index = self.index_values(target)
-        if isinstance(owner, dom.Tensor):
-            self.engine.use_all([v, *index], "an item assignment")
-            self.engine.item_written(self, owner, target)
-            index_lowering.write(self.engine, owner, index, target)
-            if isinstance(target.value, ast.Name):
-                fed = owner.source != "input" and isinstance(v, dom.Tensor) and v.source == "input"
-                if fed:
-                    owner = replace(owner, source="input", trace=owner.trace or v.trace)
-                # What every row of a mask may look at, such as the diagonal, leaves none that is hidden as a whole.
-                opened = owner.kind == "bool" and isinstance(target.slice, ast.Tuple) and dom.is_true(v)
-                if fed or opened or owner.parameter:  # written to, it is no longer what was passed in
-                    kind = None if opened else owner.kind
-                    self.scope.names[target.value.id] = replace(owner, parameter="", kind=kind)
-            return
         key = index[0] if len(index) == 1 else dom.UNKNOWN
+        if isinstance(owner, dom.Tensor):
+            if not (isinstance(key, dom.Const) and isinstance(key.literal, str)):  # else it is a dict of tensors
+                self._write_tensor(owner, index, target, v)
+            return
         if isinstance(owner, dom.Dict) and isinstance(key, (dom.Dim, dom.Tuple)):
             sizes_as_numbers.looked_up(self.engine, owner, key, target, "=")
         if isinstance(owner, (dom.Dict, dom.Tuple, dom.Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
@@ -122,6 +112,21 @@ class Targets(Expressions):
             self.rebind(target.value, _stored(owner, key, v))
         elif isinstance(owner, (dom.Dict, dom.Tuple, dom.Seq)) and isinstance(target.value, ast.Subscript):
             self.assign_item(target.value, _stored(owner, key, v))
+
+    def _write_tensor(self, owner: dom.Tensor, index: list[dom.Value], target: ast.Subscript, v: dom.Value) -> None:
+        self.engine.use_all([v, *index], "an item assignment")
+        self.engine.item_written(self, owner, target)
+        index_lowering.write(self.engine, owner, index, target)
+        if isinstance(target.value, ast.Name):
+            data = [i for i in (v, *index) if isinstance(i, dom.Tensor) and i.source == "input"]
+            fed = owner.source != "input" and bool(data)
+            if fed:
+                owner = replace(owner, source="input", trace=owner.trace or data[0].trace)
+            # What every row of a mask may look at, such as the diagonal, leaves none that is hidden as a whole.
+            opened = owner.kind == "bool" and isinstance(target.slice, ast.Tuple) and dom.is_true(v)
+            if fed or opened or owner.parameter:  # written to, it is no longer what was passed in
+                kind = None if opened else owner.kind
+                self.scope.names[target.value.id] = replace(owner, parameter="", kind=kind)
 
     def rebind(self, node: ast.Name | ast.Attribute, v: dom.Value) -> None:
         """Give a container that was changed in place back to the name or attribute that holds it."""

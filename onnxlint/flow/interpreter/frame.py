@@ -187,8 +187,10 @@ class Frame(Targets):
         return False
 
     def s_delete(self, node: ast.Delete) -> bool:
-        """`del`, which matters for a key of a dict alone."""
+        """`del`, which matters for a key of a dict, and for what an arm then puts in the place of an attribute."""
         for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                self.engine.abandon(self.eval(target.value), target.attr)
             if isinstance(target, ast.Subscript) and isinstance(target.value, (ast.Name, ast.Attribute)):
                 owner, key = self.eval(target.value), self.eval(target.slice)
                 if isinstance(owner, Dict) and isinstance(key, Const):

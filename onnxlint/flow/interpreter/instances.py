@@ -236,6 +236,22 @@ class Objects(Emitter, Engine):
         if old is None and dom.is_none(v):
             obj.settled.add(name)  # nothing was there before
 
+    def abandon(self, owner: Value, name: str) -> None:
+        """`del owner.name`: what an arm puts in its place counts, whatever the other arms leave."""
+        if (
+            not self.context.tracing
+            and isinstance(owner, dom.Instance)
+            and self.replaced
+            and name in owner.object.attrs
+        ):
+            self.replaced[-1][id(owner.object), name] = (owner.object, None)
+
+    def copied(self, v: dom.Instance, node: ast.AST) -> dom.Instance:
+        """A copy of itself that a method makes is an object of its own: the next may be given another forward."""
+        copy = self.instances.setdefault(((v.object.serial, id(node)), "copy"), dom.Object(v.object.cls))
+        copy.attrs.update({n: value for n, value in v.object.attrs.items() if n not in copy.attrs})
+        return replace(v, object=copy)
+
     def noting(self, run: Callable[[], bool]) -> tuple[bool, Replaced]:
         """Run something: what it gives, and what attributes were before it wrote to them, outside of traced code."""
         here: Replaced = {}

@@ -147,7 +147,9 @@ def numpy_result(call: Call) -> dom.Value:
     for v in [*call.args, *call.kwargs.values()]:
         inner = element(v) if isinstance(v, (dom.Tuple, dom.Seq)) else v
         if isinstance(inner, (dom.Array, dom.Data)):
-            return dom.Array(inner.site, inner.fixed, inner.trace)
+            here = isinstance(inner, dom.Data) and inner.sized  # a count: numpy is what makes a constant of it
+            site = call.engine.site(call.node, call.name) if here else inner.site
+            return dom.Array(site, inner.fixed, inner.trace)
         if isinstance(inner, dom.Tensor):
             return dom.Array(call.engine.site(call.node, call.name), inner.fixed, inner.trace)
         if isinstance(inner, dom.Dim):

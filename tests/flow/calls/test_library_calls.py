@@ -47,6 +47,10 @@ def observed(body: str) -> list[str]:
     [
         ("return x * x.max().item()", ["Escape .item() data: x.max().item()"]),
         ("return x * math.floor(x.max())", ["Escape math.floor() data: math.floor(x.max())"]),
+        (
+            "n = x.nonzero().numel()\nreturn x + torch.from_numpy(np.minimum(n, 5))",
+            ["Escape numpy.minimum data: np.minimum(n, 5)"],
+        ),
         ("return x + torch.rand(3)", ["RandomDraw torch: torch.rand(3)"]),
         ("return x if self.training else x * 2", []),
         ("return x + random.random()", ["RandomDraw python: random.random()"]),

@@ -9,7 +9,7 @@ import pytest
 from analysing import PRELUDE, facts_of, project_of
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS, Finding, Severity
+from onnxlint.base.records import EXPORTERS, Finding, Outcome, Severity
 from onnxlint.rules.engine.findings import run_rules
 
 MODELS = """
@@ -396,6 +396,52 @@ PLACED = {
 def test_dynamo_applies_axes_by_position(options: str, message: str) -> None:
     (finding,) = [f for f in findings(call("Two().eval()", PAIR, options)) if f.code == "ONX503"]
     assert finding.message.endswith(f"by position: {message}")
+
+
+VIEWS = """
+import copy
+class Views(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(8, 3), nn.Linear(8, 3)
+    def encode(self, x):
+        return self.one(x), x
+    def decode(self, x, y):
+        return self.two(x + y)
+    def as_encoder(self):
+        model = copy.deepcopy(self)
+        model.forward = model.encode
+        return model
+    def as_decoder(self):
+        model = copy.deepcopy(self)
+        model.forward = model.decode
+        return model
+"""
+
+
+def test_each_copy_that_a_model_makes_of_itself_has_a_forward_of_its_own() -> None:
+    encoder = call("m.as_encoder()", options=f"{OLD}, output_names=['a', 'b']")
+    decoder = call(
+        "m.as_decoder()", PAIR, f"dynamo=False, {NAMED.partition(', out')[0]}, dynamic_axes={{'x': [0], 'y': [0]}}"
+    )
+    assert codes(f"m = Views().eval()\n{encoder}\n{decoder}\n{encoder}", VIEWS) == set()
+    assert codes(f"m = Views().eval()\n{decoder}\n{encoder.replace('encoder', 'decoder')}", VIEWS) == {
+        ("ONX517", 3),
+        ("ONX512", 3),
+    }
+
+
+BY_NAME = "input_names=['x', 'y'], output_names=['o'], dynamic_axes={'x': [0], 'y': [0]}"
+
+
+@pytest.mark.parametrize("args", ["({'x': torch.randn(2, 8), 'y': torch.randn(2, 8)},)", "(torch.randn(2, 8),)"])
+def test_an_input_by_name_takes_the_place_of_one_that_is_left_out(args: str) -> None:
+    options = BY_NAME if "{" in args else f"kwargs={{'y': torch.randn(2, 8)}}, {BY_NAME}"
+    (finding,) = findings(call("Three().eval()", args, options))
+    assert (finding.code, finding.effects["dynamo"]) == ("ONX503", Outcome.WRONG_VALUES)
+    assert finding.message.endswith("by position: `y` is passed as `mask`")
+    assert codes(call("Three().eval()", args, f"{options}, dynamo=False")) == set()
+    assert codes(call("Two().eval()", args, options.replace("'o'", "'o', 'p'"))) == set()
 
 
 def test_axes_on_what_is_no_tensor_and_on_a_scripted_model() -> None:

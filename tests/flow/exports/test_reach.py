@@ -97,6 +97,38 @@ def test_where_a_name_does_not_tell_what_is_built_nothing_is_outside(line: str) 
     assert set(_outside({"e.py": script, "model.py": _net("Net"), "other.py": _net("Other")}).values()) == {""}
 
 
+def test_an_import_from_a_library_by_a_text_is_no_model_of_the_project() -> None:
+    script = "import torch\nfrom importlib import import_module\nfrom model import Net\n\ndef main(name):\n"
+    script += "    zoo = import_module(f'torchvision.models.{name}')\n"
+    script += "    torch.onnx.export(Net(zoo), torch.zeros(1, 3), 'm')\n"
+    outside = _outside({"e.py": script, "model.py": _net("Net"), "other.py": _net("Other")})
+    assert outside == {"model.py": "", "other.py": "not reached from /nowhere/e.py:7"}
+
+
+@pytest.mark.parametrize(
+    ("named", "base", "reached"),
+    [
+        ("'configs/net.py'", "'./base.py'", True),
+        ("'configs/net.py'", "'../gone.py'", False),  # what else it says is not known
+        ("args.config", "'./base.py'", False),
+    ],
+)
+def test_a_config_that_the_export_names_says_what_of_a_registry_is_built(
+    named: str, base: str, reached: bool, tmp_path: Path
+) -> None:
+    script = "import torch\nimport nets\nfrom mm import Config, build\n\ndef main(args):\n"
+    script += (
+        f"    m = build(Config.fromfile({named}).model)\n    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n\nmain(0)\n"
+    )
+    nets = "".join(NET.format(name=name) for name in ("Net", "Head", "Other")).replace(
+        "class", "@MODELS.register\nclass"
+    )
+    configs = {"configs/net.py": f"_base_ = [{base}]\nmodel = dict(type='Net')\n", "configs/base.py": "head = 'Head'\n"}
+    files = {"e.py": script, "nets.py": PRELUDE + "from mm import MODELS\n" + nets, **configs}
+    outside = Reach(list(written(files, tmp_path).modules.values())).outside()
+    assert [name.rpartition(":")[2] for name in outside] == (["Other"] if reached else [])
+
+
 def test_a_registered_class_of_an_imported_module_is_reached() -> None:
     """`@REGISTRY.register()` is what a configuration names."""
     model = PRELUDE + "import other\n" + NET.format(name="Net")
