@@ -35,6 +35,39 @@ class Other(torch.nn.Module):
     def forward(self, x):
         return torch.view_as_real(spectrum(x)), torch.fft.rfft(x)
 """
+FOLLOWING = """\
+import torch
+
+def halved(z):
+    return torch.complex(z.real / 2, z.imag / 2)
+
+class Part(torch.nn.Module):
+    def forward(self, x):
+        y = torch.fft.rfft(x)
+        return halved(y).abs()
+
+class Apart(torch.nn.Module):
+    def forward(self, re, im):
+        return torch.complex(re, im).abs()
+"""
+SIZES = """\
+import torch
+
+def attend(value, sizes: torch.Tensor, others: torch.Tensor):
+    parts = value.split([h * w for h, w in sizes], 1)
+    for i, (h, w) in enumerate(sizes):
+        parts = [p.reshape(h, w) for p in parts]
+    return parts, [value * h for h, w in others]
+
+class M(torch.nn.Module):
+    def forward(self, value):
+        sizes = []
+        for level in (value, value):
+            batch, width, h, w = level.shape
+            sizes.append((h, w))
+        sizes = torch.as_tensor(sizes, dtype=torch.long)
+        return attend(value, sizes, sizes.clone())
+"""
 LOOPS = """\
 import torch
 
@@ -154,6 +187,16 @@ def test_complex_numbers_are_one_finding_for_a_class_or_a_plain_function(check):
     head = next(f for f in merged.findings if f.span.line == 8)
     assert [s.line for s in head.also] == [11, 12, 12]
     assert set(head.effects) == {"torchscript", "dynamo"}
+
+
+def test_complex_numbers_that_come_through_a_line_of_another_finding_are_listed_there(check):
+    merged = one_per_cause(check(FOLLOWING))
+    assert places(merged, "ONX407") == [(8, [4]), (13, [])]
+
+
+def test_loops_over_the_same_sizes_are_one_finding_for_a_function(check):
+    merged = one_per_cause(check(SIZES))
+    assert places(merged, "ONX104") == [(4, [5]), (7, [])]
 
 
 def test_tensors_that_a_function_takes_out_of_the_trace_are_one_finding(check):
