@@ -126,7 +126,7 @@ class Reach:
         """The classes with a forward, each with the reason why none would export it, whatever is; or empty."""
         classes = [c for info in self.modules for c in info.classes.values()]
         own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
-        alone = {} if self.roots else unnamed(self.modules, [c for c, reason in own.items() if not reason])
+        alone = {} if self.roots else unnamed(self.modules, [c for c, why in own.items() if not why], self.top)
         trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
         theirs = alone | used_only_by(modules, trained | alone, own)
         return {c: reason or theirs.get(c, "") for c, reason in own.items()}

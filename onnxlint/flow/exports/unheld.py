@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
+from pathlib import PurePath
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
+from onnxlint.project.configurations import words_of_configurations
 
 _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]")
 _AUTOGRAD = "torch.autograd."
@@ -83,12 +85,13 @@ class Unheld:
         return any(_BY_NAME.search(info.source.text) for info in self._modules)
 
 
-def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo]) -> dict[ClassInfo, str]:
-    """Those of the classes that no code names, where functions build others of them."""
+def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], top: PurePath | None) -> dict[ClassInfo, str]:
+    """Those of the classes that no code names, and no YAML below `top` that it may go by; functions build others."""
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
     alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c)}
-    if not alone or any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
-        return {}
+    if alone and any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
+        words = words_of_configurations(top)
+        alone = {c: why for c, why in alone.items() if words and c.name not in words}
     return alone if any(c not in alone and _is_built(c) for c in classes) else {}
 
 
