@@ -27,7 +27,7 @@ from onnxlint.run.same_cause import one_per_cause
 from onnxlint.run.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
 from onnxlint.run.session import run
 from onnxlint.source.discover import Discovery
-from onnxlint.source.parse import given_lines, source_lines
+from onnxlint.source.parse import lines_of_bytes, source_lines
 from onnxlint.verdicts import failing
 
 _SHOWN = 3  # failures that one line names
@@ -90,8 +90,8 @@ class Result:
 
     def about(self, findings: Collection[Finding]) -> Result:
         """The same with these findings alone, and all that was said of the models."""
-        kept = tuple(f for f in self.report.findings if f in findings)
-        return replace(self, report=replace(self.report, findings=kept))
+        remaining = tuple(f for f in self.report.findings if f in findings)
+        return replace(self, report=replace(self.report, findings=remaining))
 
     def _failures(self) -> list[tuple[str, str]]:
         """Every model and exporter that failed, in words, and the place of the finding that says why."""
@@ -142,7 +142,7 @@ class Result:
 
     def _lines(self, path: str) -> list[str]:
         data = self.texts.get(Path(path).resolve()) if self.texts else None
-        return source_lines(path) if data is None else given_lines(data)
+        return source_lines(path) if data is None else lines_of_bytes(data)
 
     def _repr_html_(self) -> str:
         from onnxlint.report.formats.notebook import html

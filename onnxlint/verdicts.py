@@ -11,9 +11,9 @@
 4. Evidence of a failure that attached nowhere becomes a finding of its own, and so does what makes a graph large.
 """
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import PurePosixPath
 
@@ -206,21 +206,15 @@ class _Table:
 Key = tuple[str, str, int, str, str]  # code, path, first line of the statement; path and function in a library
 
 
+@dataclass
 class _Own:
     """The ONX7xx findings in the making, by code and statement; those of a library by function, at its call."""
 
-    def __init__(
-        self,
-        statement_lines: StatementLines,
-        is_checked: Callable[[str], bool],
-        line_at: Callable[[str, int], str],
-        models: Mapping[str, Location],
-    ) -> None:
-        self._lines = statement_lines
-        self._is_checked = is_checked
-        self._line_at = line_at
-        self._models = models
-        self._groups: dict[Key, list[tuple[Location, Evidence]]] = defaultdict(list)
+    _lines: StatementLines
+    _is_checked: Callable[[str], bool]
+    _line_at: Callable[[str, int], str]
+    _models: Mapping[str, Location]
+    _groups: dict[Key, list[tuple[Location, Evidence]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, evidence: Evidence) -> None:
         """Take evidence of a failure; what is harmless, or has no place at all, is left."""
@@ -260,7 +254,7 @@ class _Own:
             if (spot := self._spot(one)) is not None:
                 groups[one.cause, spot[1]].append((spot[0], one))
         findings = (self._finding(_code(group[0][1]), group, catalogue) for group in groups.values())
-        return [dataclasses.replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in findings]
+        return [replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in findings]
 
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Contract]) -> Finding:
         where, first = group[0]
@@ -301,17 +295,15 @@ def _judge(
 ) -> Finding:
     failures = tuple(evidence for evidence in attached if failing(evidence))
     if failures:
-        return dataclasses.replace(finding, verdict=VerdictKind.CONFIRMED, severity=Severity.ERROR, evidence=failures)
+        return replace(finding, verdict=VerdictKind.CONFIRMED, severity=Severity.ERROR, evidence=failures)
     reached_by: list[records.ModelReport] = []
     if results:
         first, last = _statement_of(finding, statement_lines)
         reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
     untried = any(evidence.cause is Cause.BRANCH and evidence.symptom is Outcome.SKIPPED for evidence in attached)
     if reached_by and not untried and _all_right(reached_by, finding):
-        return dataclasses.replace(
-            finding, verdict=VerdictKind.NOT_REPRODUCED, severity=Severity.NOTE, evidence=tuple(attached)
-        )
-    return dataclasses.replace(finding, verdict=VerdictKind.SUSPECTED, evidence=tuple(attached))
+        return replace(finding, verdict=VerdictKind.NOT_REPRODUCED, severity=Severity.NOTE, evidence=tuple(attached))
+    return replace(finding, verdict=VerdictKind.SUSPECTED, evidence=tuple(attached))
 
 
 def only_reached(

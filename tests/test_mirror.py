@@ -14,6 +14,7 @@ COMPLETE = (
     "base",
     "cli",
     "config",
+    "flow",
     "integrations",
     "project",
     "report",

@@ -166,12 +166,12 @@ def _exchanged(named: str, target: str, old: _Old, inside: _State) -> bool:
     for number in range(_ROUNDS):
         if not _rename_exchange(named, target):
             return False
-        taken = _state(named)
-        if taken == wanted and number == 0 and not old.disturbed:
+        displaced = _state(named)
+        if displaced == wanted and number == 0 and not old.disturbed:
             return True
-        if taken == wanted and number > 0:
+        if displaced == wanted and number > 0:
             break
-        inside, wanted = taken, inside
+        inside, wanted = displaced, inside
     raise _changed()
 
 

@@ -85,7 +85,7 @@ def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> tuple[Findi
     An equal edit is shared.
     """
     lines = {path: Lines(text) for path, text in texts.items()}
-    taken: list[Finding] = []
+    chosen: list[Finding] = []
     changes: dict[Edit, tuple[int, int]] = {}  # the offsets of their nodes
     for finding in sorted(findings, key=_order):
         assert finding.fix is not None
@@ -94,9 +94,9 @@ def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> tuple[Findi
             start, end = edit.node or (edit.start, edit.end)
             wanted[edit] = lines[edit.path].offset(start), lines[edit.path].offset(end)
         if not any(_collides(changes, edit, node) for edit, node in wanted.items()):
-            taken.append(finding)
+            chosen.append(finding)
             changes |= wanted
-    return tuple(taken)
+    return tuple(chosen)
 
 
 def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tuple[tuple[tuple[int, int], str], ...]]:

@@ -196,7 +196,7 @@ class Evidence:
     where that is ONNX Runtime on the CPU, or none. `sides` tells who agrees with whom on that input. `reduced`: the
     input that `variation` names was made small, and detail and errors are those of what is left of it. `inputs` are the
     values that were fed, as text; `graphs` shows what the exporter's trace, or capture, of that input has otherwise
-    than of the example.
+    than of the example. `proof` says what an intervention at this line alone showed; empty where none was tried.
     """
 
     model: str
@@ -214,6 +214,7 @@ class Evidence:
     reduced: bool = False
     inputs: Mapping[str, str] = field(default_factory=dict, hash=False)
     graphs: GraphDiff | None = None
+    proof: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from onnxlint.cli.output import tell, tell_errors
 from onnxlint.report.common.printed import printed
 from onnxlint.report.common.words import count, hidden, visible
 from onnxlint.run import baseline
-from onnxlint.run.pipeline import UNUSED
 from onnxlint.run.scopes import Scope
 from onnxlint.run.session import Ledger
 from onnxlint.source.annotate import AnnotateError, annotate
 from onnxlint.source.parse import read_source
+from onnxlint.source.suppress import UNUSED
 
 
 def write_baselines(report: Report, ledgers: Sequence[Ledger], show_all: bool) -> int:

@@ -126,11 +126,11 @@ def _write_page(report: Report, asked: Asked, sources: Callable[[str], list[str]
 
 def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
     """Return what knows the lines of a file: as they were checked, not as they are on the disk."""
-    from onnxlint.source.parse import given_lines, source_lines
+    from onnxlint.source.parse import lines_of_bytes, source_lines
 
     def lines(path: str) -> list[str]:
         data = overlay.get(Path(path).resolve()) if overlay else None
-        return source_lines(path) if data is None else given_lines(data)
+        return source_lines(path) if data is None else lines_of_bytes(data)
 
     return lines
 

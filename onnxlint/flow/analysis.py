@@ -167,7 +167,7 @@ class _Run:
 
     def _all(self, parts: Sequence[Part]) -> list[tuple[list[Observation], Outcome]]:
         keys = [self._key(part) for part in parts]
-        results = {n: cached for n, key in enumerate(keys) if (cached := self._kept(key)) is not None}
+        results = {n: cached for n, key in enumerate(keys) if (cached := self._cached(key)) is not None}
         left = [n for n in range(len(parts)) if n not in results]
         weights = {n: sum(len(m.source.text) for m in parts[n].modules) for n in left}
         left.sort(key=lambda n: -weights[n])
@@ -199,7 +199,7 @@ class _Run:
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 
-    def _kept(self, key: bytes) -> tuple[list[Observation], Outcome] | None:
+    def _cached(self, key: bytes) -> tuple[list[Observation], Outcome] | None:
         """What a part gave in an earlier run, at the places of today; None if something it read has changed."""
         data = self._store.get("part", key)
         outcome = part_results.decode(data) if data is not None and not self._request.debug else None

@@ -46,7 +46,7 @@ def unknown_arguments(
 def all_known(chains: Mapping[tuple[tuple[str, int], ...], bool]) -> bool:
     """True where each export call, from wherever it is called, has a known model."""
     inner = {c[:n] for c in chains for n in range(len(c))}  # a function by itself, of which some caller says more
-    return all(is_known for c, is_known in chains.items() if c not in inner)
+    return all(resolved for c, resolved in chains.items() if c not in inner)
 
 
 def script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:

@@ -319,7 +319,7 @@ def _export_scripts(engine: Interpreter, info: ModuleInfo, part: Part) -> Iterat
 
 def _build(engine: Interpreter, cls: ClassInfo, called: Sequence[str]) -> None:
     """Build an instance, which tells which other classes it uses, and make it what scripts export."""
-    deployment.deploy(engine, engine.model(cls), deployment.deploying(cls, called))
+    deployment.deploy(engine, engine.model(cls), called)
 
 
 def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outermost: bool) -> None:
@@ -327,8 +327,11 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     exported = [m.object for m, *_ in engine.exported_models if m.object.cls is cls]
     if exported and all("forward" in model.attrs for model in exported):
         return
-    args, kwargs = unknown_arguments(engine, unit, outermost)
     instance = dom.Instance(engine.model(cls))
+    put = forward_of(instance) if unit.name == "forward" else None
+    if put is not None and put[0].cls is not None:
+        unit = put[0]  # what the constructor, or a script, put in its place
+    args, kwargs = unknown_arguments(engine, unit, outermost)
     caller = cls.find_method("__call__") if unit.name == "forward" else None
     with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -41,31 +42,27 @@ FIRST = 2  # the line of its tree that a function starts on: below the `if 1:` t
 WHOLE = "*"  # the key of all of a file
 
 
+@dataclass(slots=True, eq=False)
 class Reads:
     """One recording: parts of modules, names of modules with the file that each meant, and other files looked at.
 
     The key of a part is `*` (all of a file), `name:x`, `text:qualname`, `value:qualname` or `class:qualname`.
     """
 
-    __slots__ = ("keys", "modules", "probed")
-
-    def __init__(self) -> None:
-        self.keys: set[tuple[Any, str]] = set()
-        self.modules: dict[tuple[str, str], Path | None] = {}
-        self.probed: set[str] = set()
+    keys: set[tuple[Any, str]] = field(default_factory=set)
+    modules: dict[tuple[str, str], Path | None] = field(default_factory=dict)
+    probed: set[str] = field(default_factory=set)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Names(Mapping[str, V]):
     """What a module binds, by name. It tells the recording of the project which names are asked for.
 
     Going through all of them counts as reading the whole file.
     """
 
-    __slots__ = ("_module", "_names")
-
-    def __init__(self, module: Any, names: dict[str, V]) -> None:
-        self._module = module
-        self._names = names
+    _module: Any
+    _names: dict[str, V]
 
     def __getitem__(self, name: str) -> V:
         self._module.note(f"name:{name}")
@@ -445,18 +442,16 @@ class ModuleInfo:
         return next((result for result in results if result is not None), None)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
     """Assignments by the name that they bind, parsed on demand: of a module, or of the body of its class `owner`.
 
     Who asks what a module assigns has read that.
     """
 
-    __slots__ = ("_module", "_outlines", "_owner")
-
-    def __init__(self, module: ModuleInfo, outlines: Mapping[str, ValueOutline], owner: str = "") -> None:
-        self._module = module
-        self._outlines = outlines
-        self._owner = owner
+    _module: ModuleInfo
+    _outlines: Mapping[str, ValueOutline]
+    _owner: str = ""
 
     def __getitem__(self, name: str) -> ast.Assign | ast.AnnAssign:
         outline = self._outlines[name]
@@ -477,15 +472,13 @@ class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
         return len(self._outlines)
 
 
+@dataclass(slots=True, eq=False)
 class Session:
     """What was resolved so far; a new recording starts a new one, so that nothing is known before it is read."""
 
-    __slots__ = ("deep", "lookups", "stars")
-
-    def __init__(self) -> None:
-        self.deep: dict[str, ClassInfo] = {}  # by path, the first class that has more bases than are looked at
-        self.stars: dict[ModuleInfo, dict[str, list[ModuleInfo]]] = {}  # by a name that they bind, "*" for any
-        self.lookups: dict[tuple[ModuleInfo, str], ClassInfo | str | None] = {}
+    deep: dict[str, ClassInfo] = field(default_factory=dict)  # by path, the first class with too many bases to look at
+    stars: dict[ModuleInfo, dict[str, list[ModuleInfo]]] = field(default_factory=dict)  # by a name they bind, or "*"
+    lookups: dict[tuple[ModuleInfo, str], ClassInfo | str | None] = field(default_factory=dict)
 
 
 class _Project(Protocol):

@@ -51,9 +51,9 @@ class Fingerprints:
         self._project = project
         self._digest_of = digest_of
         self._hash_of = hash_of
-        self._found: dict[tuple[str, str], str] = {}  # the same few are asked for by every recording
+        self._paths: dict[tuple[str, str], str] = {}  # the same few are asked for by every recording
         self._infos: dict[str, ModuleInfo | None] = {}
-        self._known: dict[tuple[ModuleInfo, str], Part] = {}
+        self._parts: dict[tuple[ModuleInfo, str], Part] = {}
 
     def record(self, reads: Reads) -> Record:
         """A recording in a form that can be kept."""
@@ -71,10 +71,10 @@ class Fingerprints:
     def moves(self, record: Record) -> Moves | None:
         """Where the parts of a recording are by now; None if one of them is not as it was."""
         for name, beside, path in record.modules:
-            if (name, beside) not in self._found:
+            if (name, beside) not in self._paths:
                 module = self._project.find(name, beside)
-                self._found[name, beside] = str(module.source.path) if module is not None else ""
-            if self._found[name, beside] != path:
+                self._paths[name, beside] = str(module.source.path) if module is not None else ""
+            if self._paths[name, beside] != path:
                 return None
         moves: Moves = {}
         for file in record.files:
@@ -98,9 +98,9 @@ class Fingerprints:
 
     def part(self, info: ModuleInfo, key: str) -> Part:
         """The hash and the lines of a part of a module."""
-        if (info, key) not in self._known:
-            self._known[info, key] = _part(info, key)
-        return self._known[info, key]
+        if (info, key) not in self._parts:
+            self._parts[info, key] = _part(info, key)
+        return self._parts[info, key]
 
 
 def _part(info: ModuleInfo, key: str) -> Part:

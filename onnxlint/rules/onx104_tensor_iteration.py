@@ -1,9 +1,5 @@
-import re
-
 from onnxlint.flow.state.observations import Loop
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-
-_WRAPPED = re.compile(r"^(?:enumerate|list|zip)[(]")
 
 
 class TensorIteration(Rule):
@@ -15,7 +11,7 @@ class TensorIteration(Rule):
                 f"a Python loop reads the sizes in the tensor `{self.source(node)}` as numbers: they are those of the"
                 " example",
                 "keep the sizes in a list or a tuple and loop over that",
-                about=f"sizes in {_WRAPPED.sub('', self.source(node)).rstrip(')')}",
+                about="loops over sizes",
             )
         elif loop.over == "tensor":
             yield Objection(

@@ -30,11 +30,11 @@ class TensorBuiltin(Rule):
                 effects={"torchscript": Outcome.WRONG_VALUES} if pair else None,
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: it chooses element by element, where Python asks one tensor for its truth; NaN goes through."""
-        call, values = site.at_span(cst.Call), Values(site)
-        operands = positional(call) if call is not None and not has_star(call) else []
-        if call is None or len(call.args) != 2 or len(operands) != 2 or dotted(call.func) not in _PAIRS:
+        values = Values(site)
+        operands = positional(call) if not has_star(call) else []
+        if len(call.args) != 2 or len(operands) != 2 or dotted(call.func) not in _PAIRS:
             return None
         name = dotted(call.func)
         tensor, other = sorted(operands, key=values.is_tensor, reverse=True)

@@ -24,10 +24,9 @@ class DimAssert(Rule):
                 effects=seen.outcomes,
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: eager and dynamo check as before."""
-        call = site.at_span(cst.Call)
-        statement = site.parent(call) if call is not None else None
+        statement = site.parent(call)
         if not isinstance(statement, cst.Expr):
             return None
         return under_guard(site, statement, "not torch.jit.is_tracing()", "leave the check out of TorchScript's trace")

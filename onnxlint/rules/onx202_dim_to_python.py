@@ -66,10 +66,9 @@ class DimToPython(Rule):
             outer = self.parent(outer)
         return False
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe where the rewrite gives the same number for every size; a divisor without a number may not be whole."""
-        call = site.at_span(cst.Call)
-        if call is None or keywords(call) or has_star(call):
+        if keywords(call) or has_star(call):
             return None
         size = _rewritten(site, call)
         if size is None:

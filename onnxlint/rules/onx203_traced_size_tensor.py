@@ -48,10 +48,9 @@ class TracedSizeTensor(Rule):
                 effects={"dynamo": Outcome.EXPORT_ERROR},
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: `torch.arange` and `torch.full` give the numbers that the list holds, in the same dtype."""
-        call = site.at_span(cst.Call)
-        if call is None or has_star(call) or len(positional(call)) != 1 or set(keywords(call)) - {"dtype", "device"}:
+        if has_star(call) or len(positional(call)) != 1 or set(keywords(call)) - {"dtype", "device"}:
             return None
         name, data = call_name(call), call.args[0].value
         if name not in ("tensor", "as_tensor", "from_numpy", "LongTensor"):

@@ -17,13 +17,12 @@ class SqueezeAllDims(Rule):
                 "name the axis that is to go, the one of length 1: `squeeze(dim)`",
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: with a batch of one the output keeps an axis that it used to lose."""
-        call = site.at_span(cst.Call)
-        if call is None or keywords(call):
+        if keywords(call):
             return None
         method = isinstance(call.func, cst.Attribute) and not call.args
-        axes = _unit_axes(site) or (_kept_axes(call) if method else None)
+        axes = _unit_axes(site) or (_keepdim_axes(call) if method else None)
         if axes is None:
             return None
         code = str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
@@ -42,7 +41,7 @@ def _unit_axes(site: Site) -> list[int] | None:
     return axes or None
 
 
-def _kept_axes(call: cst.Call) -> list[int] | None:
+def _keepdim_axes(call: cst.Call) -> list[int] | None:
     """`x.mean(dim=(2, 3), keepdim=True).squeeze()`: the axes that were kept on purpose."""
     inner = call.func.value if isinstance(call.func, cst.Attribute) else None
     if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute):

@@ -7,7 +7,7 @@ class AdaptivePool(Rule):
 
     def on_pooled_size(self, node: Node, seen: PooledSize) -> Objections:
         advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
-        if seen.kept:
+        if seen.unchanged:
             message = f"TorchScript refuses `{seen.op}` with None in its sizes if any axis is dynamic, even the batch"
             advice = "write the mean or maximum of the pooled axes alone: `x.mean(3, keepdim=True)`"
         elif seen.cells is not None:

@@ -19,10 +19,9 @@ class DimAsAttribute(Rule):
             effects=seen.outcomes,
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe by a last digit: a mean adds in another order than a pooling."""
-        call = site.at_span(cst.Call)
-        if call is None or len(call.args) != 2 or call_name(call) not in _POOLS:
+        if len(call.args) != 2 or call_name(call) not in _POOLS:
             return None
         name, count = _POOLS[call_name(call)]
         tensor, window = argument(call, "input", 0), argument(call, "kernel_size", 1)

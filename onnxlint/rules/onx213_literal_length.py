@@ -19,11 +19,10 @@ class LiteralLength(Rule):
                 hints=literal_hints(shape),
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: eager takes no other length with the literal."""
-        call = site.at_span(cst.Call)
         size = size_named(site, site.hint("axis"))
-        if call is None or size is None:
+        if size is None:
             return None
         literals = [s.value for s in size_arguments(call) if literal(s.value) == site.number("literal")]
         if len(literals) != 1:

@@ -16,10 +16,9 @@ class SizePinningFactory(Rule):
             effects=seen.outcomes,
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe by a last digit: `linspace` counts from both ends, and one step alone would divide by zero."""
-        call = site.at_span(cst.Call)
-        if call is None or dotted(call.func) != "torch.linspace" or has_star(call):
+        if dotted(call.func) != "torch.linspace" or has_star(call):
             return None
         start, end, steps = (argument(call, name, at) for at, name in enumerate(("start", "end", "steps")))
         if start is None or end is None or steps is None:

@@ -26,11 +26,8 @@ class ExportWithoutEval(Rule):
                 about=f"train mode of {call.model}",
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: what dropout and batch norm compute changes, which is the point."""
-        call = site.at_span(cst.Call)
-        if call is None:
-            return None
         model = argument(call, "model", 0) or argument(call, "mod", 0)
         statement = site.statement(call)
         if model is None or statement is None:

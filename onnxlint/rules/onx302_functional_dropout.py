@@ -18,12 +18,11 @@ class FunctionalDropout(Rule):
             "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Pass `training=self.training`; outside of a module's method there is no mode to pass."""
-        call = site.at_span(cst.Call)
-        owner = site.owner(call) if call is not None and site.is_module(call) else None
+        owner = site.owner(call) if site.is_module(call) else None
         name = call_name(call)
-        if call is None or owner is None or not name or name[0].isupper():
+        if owner is None or not name or name[0].isupper():
             return None  # in upper case it is a module made in forward: it belongs in `__init__`
         if name == "scaled_dot_product_attention":
             rate = keywords(call).get("dropout_p")

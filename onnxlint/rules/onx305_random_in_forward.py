@@ -43,11 +43,8 @@ class RandomInForward(Rule):
             node, outer = outer, self.parent(outer)
         return any(name in _STRENGTHS for name in names_in(node))
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: in eval mode the output is no longer random, which is the point."""
-        call = site.at_span(cst.Call)
-        if call is None:
-            return None
         mean, branch, changing = _mean(site, call), asking(site, call), _changing(site, call)
         owner = site.owner(call) if (mean or branch or changing) and site.is_module(call) else None
         if owner is None:

@@ -18,11 +18,10 @@ class BatchStatistics(Rule):
             "pass `training=self.training` with running statistics, or use group or layer norm",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""
-        call = site.at_span(cst.Call)
-        owner = site.owner(call) if call is not None and site.is_module(call) else None
-        if call is None or owner is None or not call_name(call).endswith("batch_norm"):
+        owner = site.owner(call) if site.is_module(call) else None
+        if owner is None or not call_name(call).endswith("batch_norm"):
             return None
         statistics = (argument(call, "running_mean", 1), argument(call, "running_var", 2))
         if any(s is None or is_name(s, "None") for s in statistics):

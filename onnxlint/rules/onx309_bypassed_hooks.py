@@ -17,9 +17,8 @@ class BypassedHooks(Rule):
             "call the module itself: `layer(x)`",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: its hooks run then, which is the point."""
-        call = site.at_span(cst.Call)
-        if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "forward":
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "forward":
             return None
         return site.fix("call the module itself", Safety.UNSAFE, site.replace(call.func, call.func.value))

@@ -35,11 +35,8 @@ class TensorToPython(Rule):
             "stay with tensors: arithmetic, indexing and `torch.where` take a 0-d tensor as it is",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe by a last digit: a Python float is double precision."""
-        call = site.at_span(cst.Call)
-        if call is None:
-            return None
         values = Values(site)
         if _is_call(call, "len"):
             tensor = call.args[0].value

@@ -17,7 +17,6 @@ class TensorFromTensor(Rule):
                 "use the tensor itself, `.clone()`, or `torch.stack([...])` for several",
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe where each part is known to have no axes: then `stack` gives the same values in the same shape."""
-        call = site.at_span(cst.Call)
-        return None if call is None else stacked(site, call)
+        return stacked(site, call)

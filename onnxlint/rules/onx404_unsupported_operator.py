@@ -25,11 +25,10 @@ class UnsupportedOperator(Rule):
                 hints={"op": call.op},
             )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """The lower of the two middle values, which sorting puts at a known place. Unsafe: NaN is sorted to the end."""
-        call = site.at_span(cst.Call) if site.hint("op").endswith(".median") else None
-        func = call.func if call is not None else None
-        if call is None or has_star(call) or not isinstance(func, cst.Attribute) or func.attr.value != "median":
+        func = call.func if site.hint("op").endswith(".median") else None
+        if has_star(call) or not isinstance(func, cst.Attribute) or func.attr.value != "median":
             return None
         front = positional(call)
         method = dotted(func.value) != "torch"
@@ -44,13 +43,13 @@ class UnsupportedOperator(Rule):
             return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.expression(middle, tensor=tensor)))
         parent, axis = site.parent(call), literal(dim)
         keep = argument(call, "keepdim", 1 if method else 2)
-        kept = keep.value if isinstance(keep, cst.Name) else ""
-        if parent is None or axis is None or not (keep is None or kept in ("True", "False")):
+        keeps = keep.value if isinstance(keep, cst.Name) else ""
+        if parent is None or axis is None or not (keep is None or keeps in ("True", "False")):
             return None
         values = isinstance(parent, cst.Attribute) and parent.attr.value == "values"
         if not values and not (isinstance(parent, cst.Subscript) and [literal(i) for i in indices(parent)] == [0]):
             return None  # the places of the medians are asked for too
         middle = f"{{tensor}}.sort(dim={axis}).values.select({axis}, ({{tensor}}.shape[{axis}] - 1) // 2)"
-        if kept == "True":
+        if keeps == "True":
             middle += f".unsqueeze({axis})"
         return site.fix(_TITLE, Safety.UNSAFE, site.replace(parent, site.expression(middle, tensor=tensor)))

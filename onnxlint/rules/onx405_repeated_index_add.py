@@ -16,10 +16,9 @@ class RepeatedIndexAdd(Rule):
             "use `scatter_add` with an expanded index, which lowers right in both exporters",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: both add every row in eager, in the same order on one thread."""
-        call = site.at_span(cst.Call)
-        if call is None or not isinstance(call.func, cst.Attribute) or argument(call, "alpha", 3) is not None:
+        if not isinstance(call.func, cst.Attribute) or argument(call, "alpha", 3) is not None:
             return None
         tensor, name = call.func.value, call_name(call)
         if name not in ("index_add", "index_add_") or dotted(tensor) == "torch":

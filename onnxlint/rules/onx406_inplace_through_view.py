@@ -13,5 +13,5 @@ class InplaceThroughView(Rule):
                 node = target
         yield Objection(
             f"`{self.source(node)}` is a view, and the write through it is lost in the TorchScript export",
-            "compute the new tensor instead: `torch.where`, `torch.cat`, or `index_put` on a clone",
+            "write into a slice in the line that takes it (`x[:, 0] += 1`), or compute a new tensor",
         )

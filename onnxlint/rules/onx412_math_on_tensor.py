@@ -2,16 +2,13 @@ import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import Escape
+from onnxlint.flow.tables import NAMES
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, bare, dotted, has_star, keywords
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
 from onnxlint.rules.helpers.value_kinds import Values, stripped
 
-_SAME = {
-    *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "exp2"),
-    *("isnan", "isinf", "isfinite"),
-}
+_SAME = frozenset(NAMES["math-of-torch"])
 _OTHER = {"fabs": "abs", "pow": "pow", "atan2": "atan2", "hypot": "hypot", "fmod": "fmod"}
 
 

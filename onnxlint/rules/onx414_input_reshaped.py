@@ -15,10 +15,9 @@ class InputReshaped(Rule):
             "use the function without the underscore and go on with what it returns",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: the caller's tensor keeps its shape then."""
-        call = site.at_span(cst.Call)
-        statement = site.parent(call) if call is not None else None
+        statement = site.parent(call)
         match call:
             case cst.Call(func=cst.Attribute(value=cst.Name() as tensor, attr=cst.Name(value=name)) as func):
                 if not name.endswith("_") or not isinstance(statement, cst.Expr):

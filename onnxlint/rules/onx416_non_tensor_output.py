@@ -8,11 +8,13 @@ WORDS = {
     "scalar": "a Python number read by `{}`",
     "list": "a Python list made by `{}`",
     "array": "a numpy array made by `{}`",
+    "keys": "a dict with keys that are no strings, which TorchScript takes for outputs",
     "object": "an object of the class `{}`",
 }
-# Measured: a lone string passes TorchScript, which drops it; dynamo follows a number read by `.item()`.
+# Measured: dynamo drops keys, TorchScript a lone string; dynamo follows a number read by `.item()`.
 EFFECTS = {
     "text": {"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
+    "keys": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.OK},
     "scalar": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.OK},
     "array": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.SHAPE_ERROR},
 }

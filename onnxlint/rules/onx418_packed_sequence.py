@@ -6,9 +6,9 @@ class PackedSequence(Rule):
     """Object to packing by lengths."""
 
     def on_packing_call(self, node: Node, call: PackingCall) -> Objections:
-        kept = ", TorchScript keeps the lengths that were read" if "torchscript" in call.outcomes else ""
+        frozen = ", TorchScript keeps the lengths that were read" if "torchscript" in call.outcomes else ""
         yield Objection(
-            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{kept}",
+            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{frozen}",
             "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
             effects=call.outcomes,
             about="packed sequence",

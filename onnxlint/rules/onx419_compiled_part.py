@@ -15,10 +15,9 @@ class CompiledPart(Rule):
             "compile the finished model where it is used, and export the plain one",
         )
 
-    def fix(self, site: Site) -> Fix | None:
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: the same function, not compiled. The state dict loses the prefix that compiling puts in front."""
-        call = site.at_span(cst.Call)
-        part = argument(call, "model", 0) if call is not None and dotted(call.func) == "torch.compile" else None
-        if call is None or part is None:
+        part = argument(call, "model", 0) if dotted(call.func) == "torch.compile" else None
+        if part is None:
             return None
         return site.fix("leave the part as it is", Safety.SAFE, site.replace(call, site.fitted(bare(part), call)))

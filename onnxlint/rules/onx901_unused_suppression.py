@@ -21,16 +21,16 @@ class UnusedSuppression(Rule):
             new = comment.with_changes(value=f"{before}{left}{behind}")
             title, edit = "take out the codes that silence nothing", site.replace(comment, new)
         else:
-            kept = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()
-            title, edit = "take out the comment", _shortened(site, line, comment, kept)
+            remaining = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()
+            title, edit = "take out the comment", _shortened(site, line, comment, remaining)
         site.page.sound.add(edit)  # it changes a comment alone
         return site.fix(title, Safety.SAFE, edit)
 
 
-def _shortened(site: Site, line: cst.EmptyLine | cst.TrailingWhitespace, comment: cst.Comment, kept: str) -> Edit:
+def _shortened(site: Site, line: cst.EmptyLine | cst.TrailingWhitespace, comment: cst.Comment, remaining: str) -> Edit:
     """A comment up to what is kept of it; where that is nothing, its line goes too, or the space in front of it."""
-    if kept:
-        return site.replace(comment, comment.with_changes(value=kept))
+    if remaining:
+        return site.replace(comment, comment.with_changes(value=remaining))
     start, end = site.tree.range(line)[0], site.tree.range(comment)[1]
     if isinstance(line, cst.EmptyLine):
         lines = site.page.lines

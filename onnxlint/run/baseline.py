@@ -112,8 +112,8 @@ def merged(allowed: Sequence[Entry], current: Sequence[Entry], judged: Callable[
 def without(allowed: Sequence[Entry], slack: Iterable[tuple[Entry, int]]) -> list[Entry]:
     """Return the entries without their slack."""
     spare = {entry.fingerprint: number for entry, number in slack}
-    kept = [replace(entry, count=entry.count - spare.get(entry.fingerprint, 0)) for entry in allowed]
-    return [entry for entry in kept if entry.count > 0]
+    remaining = [replace(entry, count=entry.count - spare.get(entry.fingerprint, 0)) for entry in allowed]
+    return [entry for entry in remaining if entry.count > 0]
 
 
 def read(file: Path) -> list[Entry]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from onnxlint.base.paths import display_path, package_path
 from onnxlint.base.records import Diagnostic, Finding
 from onnxlint.run.git import Git, GitError, Repository, repository_around, repository_of
-from onnxlint.source.parse import given_lines, read_bytes
+from onnxlint.source.parse import lines_of_bytes, read_bytes
 
 Lines = Sequence[tuple[int, int]]
 EVERY_LINE: Lines = ((1, 2**31),)
@@ -220,7 +220,7 @@ def _key(data: bytes, like: str) -> str:
 
 def _text(data: bytes) -> bytes:
     """The lines of a file as they are counted in a finding, whatever ends them; as they are, if it is no text."""
-    lines = given_lines(data)
+    lines = lines_of_bytes(data)
     return "\n".join(lines).encode("utf-8", "surrogatepass") if lines else data
 
 

@@ -19,7 +19,7 @@ _SHORTEST = 4  # characters of a fingerprint that name a finding
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Saved:
     """One counterexample: the name of its folder, its script, what it shows, and the findings that it belongs to."""
 
     name: str
@@ -53,25 +53,25 @@ def remember(findings: Sequence[Finding]) -> None:
         replace_file(folder / INDEX, (json.dumps(table, indent=1) + "\n").encode())
 
 
-def kept(folder: Path) -> list[Kept]:
+def saved(folder: Path) -> list[Saved]:
     """Every counterexample in a folder, by name; none where the folder is not there."""
     index = _index(folder)
-    return [_kept(script, index.get(script.parent.name, ())) for script in sorted(folder.glob(f"*/{SCRIPT}"))]
+    return [_saved(script, index.get(script.parent.name, ())) for script in sorted(folder.glob(f"*/{SCRIPT}"))]
 
 
-def _kept(script: Path, findings: Iterable[tuple[str, str]]) -> Kept:
+def _saved(script: Path, findings: Iterable[tuple[str, str]]) -> Saved:
     pairs = sorted(findings)
     places = tuple(dict.fromkeys(place for _, place in pairs))
-    return Kept(script.parent.name, script, _claim(script), tuple(fingerprint for fingerprint, _ in pairs), places)
+    return Saved(script.parent.name, script, _claim(script), tuple(fingerprint for fingerprint, _ in pairs), places)
 
 
-def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
+def named(candidates: Sequence[Saved], wanted: str) -> list[Saved]:
     """Those that are meant: one by its name, else all of a finding by the beginning of its fingerprint, or of names."""
-    exact = [k for k in all_kept if k.name == wanted]
+    exact = [k for k in candidates if k.name == wanted]
     if exact:
         return exact
-    prints = [k for k in all_kept if len(wanted) >= _SHORTEST and any(f.startswith(wanted) for f in k.fingerprints)]
-    return prints or [k for k in all_kept if wanted and k.name.startswith(wanted)]
+    prints = [k for k in candidates if len(wanted) >= _SHORTEST and any(f.startswith(wanted) for f in k.fingerprints)]
+    return prints or [k for k in candidates if wanted and k.name.startswith(wanted)]
 
 
 def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:

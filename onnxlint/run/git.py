@@ -224,8 +224,8 @@ def _program(top: Path) -> str:
 
 def _environment(folder: Path, objects: Path) -> dict[str, str]:
     """The user's environment, with variables for git that keep it to the stand-in, and from the network."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return inherited | {
         "GIT_DIR": str(folder),
         "GIT_OBJECT_DIRECTORY": str(objects),
         "GIT_CONFIG_NOSYSTEM": "1",

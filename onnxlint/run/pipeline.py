@@ -19,16 +19,14 @@ from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.report.progress import Progress
-from onnxlint.rules.engine.fix_cache import with_kept_fixes
+from onnxlint.rules.engine.fix_cache import with_cached_fixes
 from onnxlint.run import dynamic_pass
 from onnxlint.run.probing import Probing, recalled
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, with_room_for_calls, without_collector
 from onnxlint.source.discover import Discovery, discover
-from onnxlint.source.suppress import apply
+from onnxlint.source.suppress import UNUSED, apply
 from onnxlint.verdicts import join, only_reached
-
-UNUSED = "ONX901"
 
 
 @with_room_for_calls
@@ -81,7 +79,7 @@ def run_check(
     findings = _asked_for(findings, sources, settings, mode is dynamic_pass.Mode.PROBE, static.failed)
     failures = None if settings.debug else diagnostics
     with without_collector():
-        findings = with_kept_fixes(findings, sources.text, store, load_catalogue(), sources.workers, shown, failures)
+        findings = with_cached_fixes(findings, sources.text, store, load_catalogue(), sources.workers, shown, failures)
     diagnostics += sources.lost_work
     store.close()
     versions = dynamic.results[0].versions if dynamic.results else {}
@@ -134,7 +132,7 @@ def _asked_for(
         source = sources.file(path)
         if source is not None:
             files[path] = source
-    kept, _, unused = apply(findings, files, names, ran)
+    unsuppressed, _, unused = apply(findings, files, names, ran)
     rule = catalogue[UNUSED]
     needless = [
         Finding(
@@ -148,7 +146,7 @@ def _asked_for(
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
     return tuple(
         f
-        for f in (*kept, *needless)
+        for f in (*unsuppressed, *needless)
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
 

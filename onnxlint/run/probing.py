@@ -77,10 +77,10 @@ class Probing:
         for probe, result in zip(probes, results, strict=True):
             ways = [] if self.interrupted else [further(probe, way) for way in result.ways]
             if probe.source == SYNTHESISED:
-                kept = max(min(room, len(ways)), 0)
-                over += [way.name for way in ways[kept:]]
-                room -= kept
-                ways = ways[:kept]
+                count = max(min(room, len(ways)), 0)
+                over += [way.name for way in ways[count:]]
+                room -= count
+                ways = ways[:count]
             groups.append(ways)
         self.over = tuple(over)
         return groups
@@ -98,7 +98,7 @@ class Probing:
                 self._done(result)
         self.unchanged += len(results)
         numbers = {id(probe): n for n, probe in enumerate(probes) if n not in results}  # two models may share a factory
-        kept = True
+        cached = True
         try:
             for probe, result in self.pool.run_each(
                 [probe for probe in probes if id(probe) in numbers],
@@ -106,11 +106,11 @@ class Probing:
                 on_stage=self._progress.model if self._progress is not None else None,
             ):
                 results[numbers[id(probe)]] = result
-                kept &= self._answers.put(probe, result)
+                cached &= self._answers.put(probe, result)
                 self._done(result)
         except KeyboardInterrupt:
             self.interrupted = True
-        if kept and not self.interrupted and not any(probe.way for probe in probes):
+        if cached and not self.interrupted and not any(probe.way for probe in probes):
             self._answers.remember(self._plan(), probes)
         unreached = "the run was interrupted before its turn"
         return [results.get(number) or not_probed(probe, unreached) for number, probe in enumerate(probes)]

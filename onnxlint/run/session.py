@@ -17,9 +17,10 @@ from onnxlint.run import baseline
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.dynamic_pass import UNKNOWN_MODEL, Also, missing_packages
 from onnxlint.run.git import GitError
-from onnxlint.run.pipeline import UNUSED, run_check
+from onnxlint.run.pipeline import run_check
 from onnxlint.run.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source, statement_at, statement_spans
+from onnxlint.source.suppress import UNUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def run(
     for file, runs in by_file.items():
         report = _merged([report for _, report in runs])
         if file is not None:
-            report, ledger = _held_against(file, report, [scope for scope, _ in runs], catalogue, fresh)
+            report, ledger = _against_baseline(file, report, [scope for scope, _ in runs], catalogue, fresh)
             ledgers += [ledger] if ledger is not None else []
         parts.append(report)
     report = _merged(parts)
@@ -133,7 +134,7 @@ def _holds(diagnostic: Diagnostic, reports: Sequence[Report]) -> bool:
     return not diagnostic.message.endswith(UNKNOWN_MODEL) or all(diagnostic in r.diagnostics for r in reports)
 
 
-def _held_against(
+def _against_baseline(
     file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract], fresh: bool
 ) -> tuple[Report, Ledger | None]:
     try:
@@ -191,7 +192,7 @@ def _on_changed(
 ) -> Report:
     """Keep the findings that a change touches or has `made`, and the slack of the baselines, which a change made."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    kept: list[Finding] = []
+    selected: list[Finding] = []
     others: list[Finding] = []
     shown = {display_path(file) for file in always}
     paths = {finding.span.path: None for finding in report.findings}
@@ -202,21 +203,21 @@ def _on_changed(
             source = read_source(Path(path)) if changed.ranges(path) and os.path.isfile(path) else None
             spans[path] = statement_spans(source.tree) if isinstance(source, SourceFile) else []
         touched = path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line))
-        (kept if touched else others).append(finding)
+        (selected if touched else others).append(finding)
     diagnostics = [*report.diagnostics, *changed.diagnostics]
     if others:
         try:
             more = made()
         except GitError as error:
             fault = f"--changed-since: {error}; findings at lines that did not change are not compared"
-            more = Counter(map(_known_by, others))
+            more = Counter(map(_identity, others))
             diagnostics.append(Diagnostic("error", fault))
-        more.subtract(map(_known_by, kept))
+        more.subtract(map(_identity, selected))
         for finding in others:
-            if more[_known_by(finding)] > 0:
-                more[_known_by(finding)] -= 1
-                kept.append(finding)
-    chosen = set(map(id, kept))
+            if more[_identity(finding)] > 0:
+                more[_identity(finding)] -= 1
+                selected.append(finding)
+    chosen = set(map(id, selected))
     return replace(
         report, findings=tuple(f for f in report.findings if id(f) in chosen), diagnostics=tuple(diagnostics)
     )
@@ -230,8 +231,8 @@ def _made(
     before = base.before()
     for scope, report in checked if before else ():
         now = report if scope.settings.static_only else _static(scope, overlay)
-        made.update(map(_known_by, now.findings))
-        made.subtract(map(_known_by, _static(scope, {**overlay, **before}).findings))
+        made.update(map(_identity, now.findings))
+        made.subtract(map(_identity, _static(scope, {**overlay, **before}).findings))
     return +made
 
 
@@ -240,6 +241,6 @@ def _static(scope: Scope, overlay: Mapping[Path, bytes]) -> Report:
     return run_check((), settings, discovery=scope.discovery, overlay=overlay, shown=lambda _: False)
 
 
-def _known_by(finding: Finding) -> tuple[str, str, str]:
+def _identity(finding: Finding) -> tuple[str, str, str]:
     """What a finding keeps where lines move and names change: its rule, its file and its text."""
     return finding.code, finding.span.path, finding.text

@@ -197,7 +197,7 @@ def source_lines(path: str) -> list[str]:
     return list(_cached_lines(path))
 
 
-def given_lines(data: bytes) -> list[str]:
+def lines_of_bytes(data: bytes) -> list[str]:
     """Return the lines of bytes that stand for a file; none where they cannot be decoded."""
     decoded = _decode(data, "")
     return [] if isinstance(decoded, Diagnostic) else lines_of(decoded[0])

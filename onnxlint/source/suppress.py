@@ -11,6 +11,7 @@ from onnxlint.base.catalogue import is_of_package
 from onnxlint.base.records import Finding, Span
 from onnxlint.source.parse import SourceFile
 
+UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
 CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
 NOQA = re.compile(rf"#\s*noqa(?:\s*:\s*(?P<codes>{CODES}))?(?![\w-])", re.IGNORECASE)
 _IGNORE = re.compile(r"#\s*onnxlint:\s*(?P<kind>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]#]*)\]|(?![\w\[(-]))")
@@ -93,8 +94,8 @@ def apply(
             message, needless = _needless(suppression, hits, rules, ran)
             if message:
                 unused.append(Unused(suppression.span, suppression.text, message, _left(suppression.text, needless)))
-    kept = tuple(finding for finding in findings if id(finding) not in silenced)
-    return kept, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
+    remaining = tuple(finding for finding in findings if id(finding) not in silenced)
+    return remaining, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
 
 
 def _line(finding: Finding) -> int:
@@ -126,8 +127,8 @@ def _left(text: str, needless: Sequence[str]) -> str:
     """A comment without the codes that are needless; empty where it lists no others."""
     match = _IGNORE.match(text) or NOQA.match(text)
     codes = re.split(r"[\s,]+", match["codes"]) if match and match["codes"] else []
-    kept = ", ".join(code for code in codes if code and code not in needless)
-    return f"{text[: match.start('codes')]}{kept}{text[match.end('codes') :]}" if match and kept else ""
+    remaining = ", ".join(code for code in codes if code and code not in needless)
+    return f"{text[: match.start('codes')]}{remaining}{text[match.end('codes') :]}" if match and remaining else ""
 
 
 def _scan(source: SourceFile) -> Iterator[Suppression]:

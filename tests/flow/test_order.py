@@ -288,7 +288,8 @@ def test_steps_that_run_out_anywhere_cost_nobody_else_an_observation(
             return observed(files)
 
     none, some, whole = run(0), run(steps), run(budget.ENTRY)
-    assert none.keys() <= some.keys() <= whole.keys()
+    # A part of a model that was cut short runs by itself, where a size may be open that the model fixes.
+    assert none.keys() & whole.keys() <= some.keys() <= none.keys() | whole.keys()
     same = [key for key in none if none[key] == whole[key]]
     assert {key: some[key] for key in same} == {key: none[key] for key in same}
 

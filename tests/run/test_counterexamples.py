@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint.base.records import Cause, Evidence, Finding, Outcome, Severity, Span
-from onnxlint.run.counterexamples import INDEX, SCRIPT, WHOLE, Kept, kept, named, remember
+from onnxlint.run.counterexamples import INDEX, SCRIPT, WHOLE, Saved, named, remember, saved
 
 
 def finding(script: Path | str | None, line: int = 3, path: str = "two words/größe.py") -> Finding:
@@ -37,7 +37,7 @@ def test_each_belongs_to_the_findings_that_it_shows(folder: Path) -> None:
     script = folder / "gate-dynamo" / SCRIPT
     one, other = finding(script), finding(Path(".onnxlint/repro/gate-dynamo") / SCRIPT, line=9)
     remember([one, other, finding(None), finding(folder / "odd" / SCRIPT)])
-    gate, silent, odd = kept(folder)
+    gate, silent, odd = saved(folder)
     assert (gate.name, gate.script, gate.claim, gate.whole) == ("gate-dynamo", script, "Größe differs.", True)
     assert set(gate.fingerprints) == {one.fingerprint, other.fingerprint}
     assert set(gate.places) == {"two words/größe.py:3", "two words/größe.py:9"}
@@ -48,11 +48,11 @@ def test_each_belongs_to_the_findings_that_it_shows(folder: Path) -> None:
 def test_what_is_written_down_stays_as_long_as_its_script_does(folder: Path) -> None:
     remember([finding(folder / "gate-dynamo" / SCRIPT)])
     remember([finding(folder / "odd" / SCRIPT)])
-    assert [len(k.fingerprints) for k in kept(folder)] == [1, 0, 1]
+    assert [len(k.fingerprints) for k in saved(folder)] == [1, 0, 1]
     (folder / "gate-dynamo" / SCRIPT).unlink()
     remember([finding(folder / "odd" / SCRIPT, line=5)])
     assert list(json.loads((folder / INDEX).read_text())) == ["odd"]
-    assert kept(folder)[-1].places == ("two words/größe.py:5",)
+    assert saved(folder)[-1].places == ("two words/größe.py:5",)
 
 
 def test_no_index_is_written_through_a_link(folder: Path, tmp_path: Path) -> None:
@@ -62,27 +62,27 @@ def test_no_index_is_written_through_a_link(folder: Path, tmp_path: Path) -> Non
     remember([finding(folder / "odd" / SCRIPT)])
     assert far.read_text() == "{}"
     assert not (folder / INDEX).is_symlink()
-    assert kept(folder)[-1].fingerprints
+    assert saved(folder)[-1].fingerprints
 
 
 def test_a_folder_that_was_thrown_away_stays_away(here: Path) -> None:
     remember([finding(here / "gone" / "gate" / SCRIPT)])
     assert not (here / "gone").exists()
-    assert kept(here / "gone") == []
+    assert saved(here / "gone") == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"gate-dynamo": 3}', "[" * 100_000, "\udcff"])
 def test_an_index_that_is_not_ours_is_none(folder: Path, text: str) -> None:
     (folder / INDEX).write_text(text, errors="surrogateescape")
-    assert [k.name for k in kept(folder)] == ["gate-dynamo", "gate-torchscript", "odd"]
-    assert not any(k.fingerprints for k in kept(folder))
+    assert [k.name for k in saved(folder)] == ["gate-dynamo", "gate-torchscript", "odd"]
+    assert not any(k.fingerprints for k in saved(folder))
 
 
 def test_one_is_meant_by_its_name_or_by_the_beginning_of_a_fingerprint_or_of_a_name() -> None:
     gate, other, deed = (
-        Kept("gate", Path("gate"), "", ("0123456789abcdef",)),
-        Kept("gate-2", Path("gate-2"), "", ("0123ffffffffffff",)),
-        Kept("deadbeef", Path("deadbeef"), ""),
+        Saved("gate", Path("gate"), "", ("0123456789abcdef",)),
+        Saved("gate-2", Path("gate-2"), "", ("0123ffffffffffff",)),
+        Saved("deadbeef", Path("deadbeef"), ""),
     )
     every = [gate, other, deed]
     assert named(every, "gate") == [gate]

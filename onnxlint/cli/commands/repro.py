@@ -17,7 +17,7 @@ from onnxlint.cli.request import settings_request
 from onnxlint.config.typed_values import did_you_mean
 from onnxlint.report.common.printed import printed
 from onnxlint.report.common.words import visible
-from onnxlint.run.counterexamples import WHOLE, Kept, kept, named
+from onnxlint.run.counterexamples import WHOLE, Saved, named, saved
 
 
 @click.command("repro")
@@ -37,7 +37,7 @@ def command(
     ID is the name of a folder, or the beginning of a finding's fingerprint. Without ID: list what there is.
     """
     folder = (repro_dir or configured(config, isolated)).absolute()
-    there = kept(folder)
+    there = saved(folder)
     if name is None:
         return _listed(there, folder)
     meant = named(there, name)
@@ -59,7 +59,7 @@ def configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> P
     return governing(Path(), settings_request(config, isolated))[0].repro_dir
 
 
-def _listed(there: Sequence[Kept], folder: Path) -> int:
+def _listed(there: Sequence[Saved], folder: Path) -> int:
     if not there:
         tell(f"onnxlint: no counterexamples in {display_path(folder)}; `onnxlint check` keeps them there")
         return 0
@@ -68,7 +68,7 @@ def _listed(there: Sequence[Kept], folder: Path) -> int:
     return deliver("".join(f"{visible(row.rstrip())}\n" for row in rows), "text")
 
 
-def _run(one: Kept, unreduced: bool, *, several: bool) -> int:
+def _run(one: Saved, unreduced: bool, *, several: bool) -> int:
     """Run one script; it writes where we do. A script that a signal ended counts as failed."""
     if several:
         click.echo(printed(visible(f"{one.name}: {one.claim}")))

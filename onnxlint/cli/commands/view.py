@@ -19,7 +19,7 @@ from onnxlint.cli import FAILED
 from onnxlint.cli.commands.repro import configured
 from onnxlint.cli.output import tell
 from onnxlint.config.typed_values import did_you_mean
-from onnxlint.run.counterexamples import kept, named
+from onnxlint.run.counterexamples import named, saved
 
 _LINE = re.compile(r".+:[1-9]\d*")
 _NETRON = "Netron is not installed; pip install 'onnxlint[view]'"
@@ -94,7 +94,7 @@ def _target(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, 
             raise click.BadParameter(f"there is no file `{target}`", param_hint="MODEL")
         return Path(target), Path(target).stem, ()
     folder = (repro_dir or configured((None, ()), False)).absolute()
-    there = kept(folder)
+    there = saved(folder)
     meant = named(there, target)
     if not meant:
         hint = did_you_mean(target, [k.name for k in there]) if there else ""

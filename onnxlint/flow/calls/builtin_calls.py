@@ -309,7 +309,7 @@ def _anyall(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
     return item if isinstance(item, dom.Dim) else dom.CONFIG
 
 
-def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
+def getter_default(default: dom.Value, otherwise: dom.Value) -> dom.Value:
     """What a getter gives that is told what to give where nothing is set."""
     return dom.Config(default=default) if isinstance(default, dom.Const) else otherwise
 
@@ -318,7 +318,7 @@ def _getattr(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         value = engine.attribute(args[0], args[1].literal, node)
         if len(args) > 2 and isinstance(value, (dom.Unknown, dom.Config)):
-            return unless_told(args[2], value) if isinstance(args[0], (dom.Unknown, dom.Config)) else args[2]
+            return getter_default(args[2], value) if isinstance(args[0], (dom.Unknown, dom.Config)) else args[2]
         return value
     if args and isinstance(args[0], dom.Config):
         return dom.CONFIG

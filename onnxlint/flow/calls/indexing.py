@@ -130,8 +130,8 @@ def _expanded(t: dom.Tensor, index: list[dom.Value]) -> list[dom.Value] | None:
     """The index with a full slice for each axis that the ellipsis stands for; None where that cannot be told."""
     if t.dims is None:
         return None
-    taken = sum(_consumes(v) for v in index if not dom.is_ellipsis(v))
-    missing = len(t.dims) - taken
+    consumed = sum(_consumes(v) for v in index if not dom.is_ellipsis(v))
+    missing = len(t.dims) - consumed
     if missing < 0 or sum(map(dom.is_ellipsis, index)) > 1 or dom.UNKNOWN in index:
         return None
     whole: dom.Value = dom.Tuple((dom.NONE, dom.NONE, dom.NONE), "slice")

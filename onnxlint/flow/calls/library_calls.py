@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.base.records import Outcome
 from onnxlint.flow.calls import control_flow
-from onnxlint.flow.calls.builtin_calls import BUILTINS, frozen, make_dict, unless_told
+from onnxlint.flow.calls.builtin_calls import BUILTINS, frozen, getter_default, make_dict
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
@@ -74,7 +74,7 @@ def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node:
     function = _FUNCTIONS.get(name) or _PACKAGES.get(root.partition(".")[0] or name)
     if function is None:
         getter = tail == "get" and len(args) == 2 and isinstance(args[0], dom.Const)
-        return unless_told(args[1], dom.UNKNOWN) if getter else dom.UNKNOWN
+        return getter_default(args[1], dom.UNKNOWN) if getter else dom.UNKNOWN
     return function(LibraryCall(engine, tail, name, args, kwargs, node))
 
 
@@ -171,28 +171,19 @@ _PACKAGES: dict[str, Function] = {
 
 _VISION = "torchvision.transforms.functional."
 _FUNCTIONS: dict[str, Function] = {
-    **dict.fromkeys(
-        (_VISION + name for name in ("normalize", "gaussian_blur", "hflip", "vflip", "adjust_brightness", "invert")),
-        _same_shape,
-    ),
+    **dict.fromkeys((_VISION + name for name in NAMES["image-transforms"]), _same_shape),
     **dict.fromkeys(
         ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"),
         lambda _call: dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG))),
     ),
-    "os.getenv": lambda call: unless_told(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
+    "os.getenv": lambda call: getter_default(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
     "importlib.import_module": _module_by_name,
     "functools.partial": _partial,
     "functools.reduce": _reduced,
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
     "dataclasses.replace": _replaced,
     **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [dom.UNKNOWN])[-1]),
-    **dict.fromkeys(
-        (
-            *("packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"),
-            *("distutils.version.LooseVersion", "distutils.version.StrictVersion", "torch.torch_version.TorchVersion"),
-        ),
-        _version,
-    ),
+    **dict.fromkeys(NAMES["versions"], _version),
     "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
     "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
     "collections.defaultdict": _default_dict,
@@ -270,12 +261,13 @@ _TORCH: dict[str, Function] = {
     **dict.fromkeys(export_calls.APIS, _exported),
     "torch.export.export": _exported_program,
     "torch.Size": _first(dom.Tuple(())),
+    "torch.nn.modules.transformer._get_clones": lambda call: dom.Layer(
+        "torch.nn.ModuleList", items=dom.Seq(call.args[0] if call.args else dom.UNKNOWN)
+    ),
     **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
     **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(dom.UNKNOWN)),
     "torch.jit.load": lambda _call: dom.Scripted("load"),
-    **dict.fromkeys(
-        ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(dom.CONFIG)
-    ),
+    **dict.fromkeys(NAMES["function-marks"], _first(dom.CONFIG)),
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
     **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
     "torch.utils.checkpoint.checkpoint": lambda call: (
@@ -344,7 +336,10 @@ def _by_table(call: LibraryCall, entry: Op, op: str) -> dom.Value:
         kind = dom.Array if entry.returns == "array" else dom.Data
         site = call.engine.site(call.node, f".{op}()" if call.method else f"{call.name}()")
         return kind(site, t.fixed, trace=t.trace)
-    return result_by_table(call, entry.returns)
+    result = result_by_table(call, entry.returns)
+    if entry.view and isinstance(result, dom.Tensor):
+        return replace(result, view=call.tensor.view or op)
+    return result
 
 
 def _escape(engine: Engine, call: LibraryCall, op: str) -> dom.Value:

@@ -15,13 +15,12 @@ from onnxlint.flow.python.entry_parameters import TENSOR_NAMES, TRAINING_FLAG
 from onnxlint.flow.python.implicit_calls import ITEMS, as_layer, layer_base
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Calling, Defining, Engine, InContext, Observing
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.joins import element, join, join_all, updated
 
-_OF_CONTAINERS = frozenset(
-    ["values", "items", "keys", "get", "pop", "copy", "append", "extend", "index", "count", "update", "to_tuple"]
-)
+_OF_CONTAINERS = frozenset(NAMES["container-methods"])
 
 
 # What keeps the numbers of a numpy array of dimensions, or reckons with them.
@@ -208,9 +207,7 @@ def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: Args, nod
 
 
 _LAYER_METHODS: dict[str, Callable[[Engine, dom.Layer, str, Args, ast.AST], Value]] = {
-    **dict.fromkeys(
-        ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"), _itself
-    ),
+    **dict.fromkeys(NAMES["methods-of-itself"], _itself),
     **dict.fromkeys(layer_calls.HOOKS, _hooked),
     **dict.fromkeys(("forward", "__call__"), _forward),
     "items": _named_layers,

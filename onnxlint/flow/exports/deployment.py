@@ -8,13 +8,19 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _CALLED = re.compile(r"\.([a-z]\w*)\(\s*\)")
-_SETS_A_FLAG = re.compile(r"^[ \t]+self\.\w+ *= *(?:True|False)\b", re.MULTILINE)
+_PUT_IN_PLACE = re.compile(r"^[ \t]*(?:\w+\.)+(forward = )(?:\w+\.)+(\w+)\b(?![(\[.])", re.MULTILINE)
+_SETS_A_FLAG = re.compile(r"^[ \t]+self\.(?:\w+ *= *(?:True|False)\b|forward = self\.)", re.MULTILINE)
 _MODES = frozenset(("eval", "train", "forward"))
 
 
-def methods_called(texts: Iterable[str]) -> tuple[str, ...]:
-    """The methods that the texts of scripts call without arguments, on whatever it is."""
-    return tuple(sorted({name for text in texts for name in _CALLED.findall(text)} - _MODES))
+def methods_called(texts: Iterable[str], roots: Sequence[str]) -> tuple[str, ...]:
+    """The methods that the texts of scripts call without arguments, on whatever it is.
+
+    One that each of the `roots`, which export, puts in the place of its forward is there as `forward = infer`.
+    """
+    called = {name for text in texts for name in _CALLED.findall(text)} - _MODES
+    put = [{"".join(pair) for pair in _PUT_IN_PLACE.findall(text)} for text in roots]
+    return tuple(sorted(called.union(set.intersection(*put) if put else ())))
 
 
 def deploying(cls: ClassInfo, called: Sequence[str]) -> list[FunctionUnit]:
@@ -23,7 +29,11 @@ def deploying(cls: ClassInfo, called: Sequence[str]) -> list[FunctionUnit]:
     return [u for u in units if len(u.args.args) - len(u.args.defaults) == 1 and _SETS_A_FLAG.search(u.text)]
 
 
-def deploy(engine: Engine, model: dom.Object, units: Sequence[FunctionUnit]) -> None:
-    """Run these methods, untraced, on what stands for any model of the class."""
-    for unit in units:
+def deploy(engine: Engine, model: dom.Object, called: Sequence[str]) -> None:
+    """Run what scripts call, untraced, on what stands for any model of the class, and put what they put in place."""
+    for unit in deploying(model.cls, called):
         engine.call_function(dom.Function(unit, dom.Instance(model)), [], {}, None)
+    names = [name.removeprefix("forward = ") for name in called if name.startswith("forward = ")]
+    put = [m for name in names if name != "forward" and (m := model.cls.find_method(name)) is not None]
+    if len(put) == 1 and model.cls.find_method("forward") is not None:
+        model.attrs["forward"] = dom.Function(put[0], dom.Instance(model))

@@ -27,8 +27,8 @@ def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str,
     parameters = forward_parameters(cls)
     factory = engine.factories.get(id(model.object))
     arguments = _arguments(engine, model.object) if factory is None else {}
-    given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
-    fed = list(zip(_inputs_of(unit), given_args, strict=False))
+    passed = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    fed = list(zip(_inputs_of(unit), passed, strict=False))
     specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, options, i)) is not None}
     values = {n: v.literal for n, v in fed if isinstance(v, Const) and _writable(v.literal)}
     reason = None
@@ -36,7 +36,7 @@ def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str,
         reason = "the script replaces its forward"
     elif arguments is None:
         reason = "its constructor is given arguments that the source does not tell"
-    elif len(specs) + len(values) < len(given_args) or len(given_args) < len(parameters):
+    elif len(specs) + len(values) < len(passed) or len(passed) < len(parameters):
         reason = "the shapes of the export's example inputs cannot be told from the source"
     return Candidate(
         factory=factory or _named(cls),

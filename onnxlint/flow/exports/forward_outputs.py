@@ -1,16 +1,18 @@
 """What the exported forward gives back: inputs handed through, and values that are no tensors."""
 
 import ast
+import re
 from collections.abc import Hashable
 from typing import Any
 
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine, Running
 from onnxlint.flow.values.domain import Array, Const, Data, Dict, Instance, Seq, Tensor, Tuple, Value, is_none
-from onnxlint.flow.values.node_places import Given
+from onnxlint.flow.values.node_places import Extra
 
 # Bases of what an exporter takes apart into tensors.
 _RECORDS = ("NamedTuple", "OrderedDict", "dict", "UserDict", "ModelOutput", "BaseOutput", "TypedDict", "tuple", "list")
+_KEY = r"\b{}\[\(?[^()\[\]\n]*,[^()\[\]\n]*[^\s()\[\]'\"]\)?\] = "  # a tuple with a number in it
 _REGISTERS = ("register_pytree_node", "register_dataclass", "tree_register")
 
 
@@ -18,7 +20,7 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     """Note what a `return` of the forward that is exported gives back."""
     engine = frame.engine
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
-        outputs: list[Given] = []
+        outputs: list[Extra] = []
         if not (isinstance(v, Tensor) and v.parameter):  # all that comes out is what went in: a layer that is off
             _look(frame, node, v, outputs)
         engine.gives_back(outputs)
@@ -35,7 +37,7 @@ def report(engine: Engine) -> None:
             engine.emit(observations.Output, g.place, None, sure=sure, doubt="guess", **fields)
 
 
-def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
+def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Extra], holder: ast.expr | None = None) -> None:
     """Note what a value holds. `holder` is the expression that gave what holds the value."""
     if isinstance(v, Tensor):
         if v.parameter:
@@ -46,6 +48,7 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         for inner, item in zip(nodes, v.items, strict=True):
             _look(frame, inner, item, outputs, node)
     elif isinstance(v, Dict):
+        _look_at_keys(frame, node, v, outputs)
         named = dict(zip(node.keys, node.values, strict=True)) if isinstance(node, ast.Dict) else {}
         places: dict[Hashable, ast.expr] = {k.value: n for k, n in named.items() if isinstance(k, ast.Constant)}
         for key, item in v.items:
@@ -61,7 +64,14 @@ def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder
         _look_record(frame, node, v, outputs)
 
 
-def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Given]) -> None:
+def _look_at_keys(frame: Running, node: ast.expr, v: Dict, outputs: list[Extra]) -> None:
+    body = frame.unit.text if frame.unit is not None and v.rest is not None else ""
+    tuples = re.search(_KEY.format(re.escape(ast.unparse(node))), body)
+    if tuples is not None or any(isinstance(key, int) for key, _ in v.items):
+        _note(frame, node, "keys", "", outputs)
+
+
+def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Extra]) -> None:
     cls = v.object.cls
     if cls.is_module():
         return
@@ -73,5 +83,5 @@ def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Give
         _note(frame, node, "object", cls.name, outputs)
 
 
-def _note(frame: Running, node: ast.expr, what: str, name: str, outputs: list[Given], *, inside: bool = False) -> None:
-    outputs.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))
+def _note(frame: Running, node: ast.expr, what: str, name: str, outputs: list[Extra], *, inside: bool = False) -> None:
+    outputs.append(Extra(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))

@@ -17,6 +17,7 @@ _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
 _names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
+_IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+)?$")
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
@@ -77,7 +78,7 @@ def is_a_loss(unit: FunctionUnit) -> bool:
 
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
     """True for a loss, a wrapper for training or scoring, a runner of exports, a transform of images alone."""
-    if "Loss" in cls.name or cls.name.endswith(("Criterion", "CrossEntropy", "Matcher", "Assigner")):
+    if "Loss" in cls.name or _IN_A_LOSS.search(cls.name):
         return True
     if any(".loss." in b for b in cls.external_bases()):
         return True

@@ -39,7 +39,8 @@ _UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?
 _ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.modules\b")
 _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openvino|tensorrt)\(")
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
-_TEST_FOLDERS, _DEMO_FOLDERS = ("test", "tests", "testing", "unittests"), ("demo", "demos")
+_TEST_FOLDERS = ("test", "tests", "testing", "unittests")
+_DEMO_FOLDERS = ("demo", "demos", "tutorial", "tutorials")
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
@@ -344,7 +345,8 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
     """Parts of modules that know which of their definitions no export comes to."""
     reach = Reach(modules)
     outside, callers, reached = reach.outside(), reach.callers(), []
-    called = methods_called(_text(info, name.partition(".")[0]) for info, name in reach.exporting)
+    scripts = (_text(info, name.partition(".")[0]) for info, name in reach.exporting)
+    called = methods_called(scripts, [_text(info, name.partition(".")[0]) for info, name, _ in reach.roots])
     set_length = of_set_length(modules)
     inferring = tuple(n for n in ("infer", "inference") if any(f".{n}(" in info.source.text for info in modules))
     for part in parts:

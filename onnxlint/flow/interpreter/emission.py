@@ -16,7 +16,7 @@ from onnxlint.flow.state.context import Context, Located
 from onnxlint.flow.state.observations import Observation
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.state.self_reads import Attributes
-from onnxlint.flow.state.variable_kinds import describe, known_names
+from onnxlint.flow.state.variable_kinds import describe, describe_all
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -109,7 +109,7 @@ class Emitter(Located):
         if before is None or made.rank < before.rank:
             described = {} if about is None else {"": describe(about)}
             if self.frames and self.frames[-1].symbol == place.symbol:
-                described |= known_names(self._names_at(place))
+                described |= describe_all(self._names_at(place))
             merged = replace(merged, trace=trace.steps() if trace is not None else (), described=described)
         self.observations[made.key] = merged
 
@@ -337,19 +337,19 @@ class Emitter(Located):
 
     def written_in_place(self, t: dom.Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
-        # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
-        lost = t.view is not None and (t.view not in ("index", "unsqueeze") or self._written_before(target))
+        # Measured: the exporter puts a write into a slice back only where both stand in one line of the source.
+        lost = t.view is not None and (t.view not in ("index", "select") or self._named_above(target))
         if lost and t.source == "input" and self._base_is_read(target):
             self.emit(observations.ViewWrite, node, t.trace)
 
-    def _written_before(self, target: ast.AST) -> bool:
-        """True where the view that `target` is was written in place before, by its name or in a chain of calls."""
+    def _named_above(self, target: ast.AST) -> bool:
+        """True where the view that `target` is has a name from a line above, or was written on the spot by a call."""
         frame = self.frames[-1]
         if liveness.writes_in_place(target):
-            return True
+            return not isinstance(liveness.written_by(target), ast.Name)  # a name's first write is reported
         if not isinstance(target, ast.Name) or frame.unit is None:
             return False
-        return liveness.written_before(frame.body.function, target.id, frame.line - frame.body.shift)
+        return liveness.named_above(frame.body.function, target.id, frame.line - frame.body.shift)
 
     def item_written(self, frame: Running, t: dom.Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
@@ -361,8 +361,7 @@ class Emitter(Located):
     def _base_is_read(self, target: ast.AST) -> bool:
         """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
         frame = self.frames[-1]
-        while isinstance(target, ast.Call) and liveness.writes_in_place(target):
-            target = target.func.value  # type: ignore[attr-defined]
+        target = liveness.written_by(target)
         body, line = frame.body, frame.line - frame.body.shift
         if not isinstance(target, ast.Name):  # a view of a name on the spot: `x[1:][mask] = 0`
             name = liveness.root(target) if isinstance(target, ast.Call) else None
@@ -430,8 +429,8 @@ class Emitter(Located):
             return "cache"
         if isinstance(v, (dom.Data, dom.Array)):
             return "attribute"
-        is_kept = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
-        return "state" if is_kept else ""
+        is_state = isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
+        return "state" if is_state else ""
 
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from operator import is_, is_not
 
@@ -25,36 +25,28 @@ from onnxlint.project.classes import FunctionUnit, ModuleInfo
 from onnxlint.project.modules import imported
 
 
+@dataclass(eq=False, repr=False)
 class Frame(Targets):
     """Executes one body. `returns` and `yields` collect what it gives back."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        module: ModuleInfo,
-        body: Body,
-        scope: Scope,
-        symbol: str,
-        unit: FunctionUnit | None = None,
-        bound: Value | None = None,
-        calls: int = 0,
-    ) -> None:
-        self.engine = engine
-        self.module = module
-        self.body = body
-        self.scope = scope
-        self.symbol = symbol
-        self.unit = unit
-        self.bound = bound
-        self.calls = calls  # that run around this one, of those whose results are kept
-        self.line = body.first
-        self.statement_node: ast.stmt | None = None
-        self.returns: list[Value] = []
-        self.yields: list[Value] = []
-        self.loop_exits: list[dict[str, Value]] = []
-        self.globals: set[str] = set()
-        self.attempted: list[ast.AST] | None = None
-        self.nonlocals: set[str] = set()
+    engine: Engine
+    module: ModuleInfo
+    body: Body
+    scope: Scope
+    symbol: str
+    unit: FunctionUnit | None = None
+    bound: Value | None = None
+    calls: int = 0  # that run around this one, of those whose results are kept
+    statement_node: ast.stmt | None = None
+    returns: list[Value] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    loop_exits: list[dict[str, Value]] = field(default_factory=list)
+    globals: set[str] = field(default_factory=set)
+    attempted: list[ast.AST] | None = None
+    nonlocals: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.line = self.body.first
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
@@ -257,14 +249,14 @@ class Frame(Targets):
             left[False] = ended or asked
             return ended
 
-        taken = test.may_be(True), test.may_be(False)
-        for exporters, statements in zip(taken, (node.body, node.orelse), strict=True):
+        by_arm = test.may_be(True), test.may_be(False)
+        for exporters, statements in zip(by_arm, (node.body, node.orelse), strict=True):
             if statements and not exporters:
                 implicit_calls.shut_out(self, node.test, statements)
         narrowed = self.narrowing(node.test)
         runs = _then(narrowed, True, body), _then(narrowed, False, otherwise)
         usual = None if test.usual is None else runs[not test.usual]
-        ended = self.arms([*zip(taken, runs, strict=True)], usual)
+        ended = self.arms([*zip(by_arm, runs, strict=True)], usual)
         if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
         return ended

@@ -1,13 +1,11 @@
 """Runs of functions: each once per kind of arguments, recalled where an equal call is finished or still runs."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow.calls.builtin_calls import unless_told
+from onnxlint.flow.calls.builtin_calls import getter_default
 from onnxlint.flow.exports import never_exported
 from onnxlint.flow.interpreter.definitions import IN_NOTHING, Definitions
 from onnxlint.flow.interpreter.frame import Frame
@@ -51,7 +49,7 @@ class FunctionRuns(Definitions):
                 self.use_all([v for v in (*args, *kwargs.values()) if isinstance(v, dom.Data)], "an argument")
         result = self._call_function(fn, args, kwargs)
         if "default" in kwargs and not self.context.tracing and isinstance(result, (dom.Unknown, dom.Config)):
-            return unless_told(kwargs["default"], result)
+            return getter_default(kwargs["default"], result)
         alone = fn.bound is None and fn.scope is None and fn.unit.cls is None and not args and not kwargs
         if alone and isinstance(result, dom.Instance) and not required(fn.unit, 0):
             self.factories[id(result.object)] = f"{fn.unit.module.name}:{fn.unit.qualname}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from onnxlint.base.records import EXPORTERS, described
 from onnxlint.flow.calls import attribute_access, library_calls, method_calls
-from onnxlint.flow.calls.builtin_calls import unless_told
+from onnxlint.flow.calls.builtin_calls import getter_default
 from onnxlint.flow.exports.reach import MODULE_LEVEL
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.function_runs import DEEP, FunctionRuns
@@ -25,7 +25,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.joins import element
-from onnxlint.flow.values.node_places import NOWHERE, Given, Place
+from onnxlint.flow.values.node_places import NOWHERE, Extra, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import Project
 
@@ -55,7 +55,7 @@ class Interpreter(FunctionRuns):
         self.project = project
         self.all_exporters = exporters
         self.watched = watched  # operators whose every call is observed
-        self.exits: list[list[Given]] = []  # what each `return` of the model that runs first gives back
+        self.exits: list[list[Extra]] = []  # what each `return` of the model that runs first gives back
         self.interleaved: dict[tuple[str, int], Interleaved] = {}  # `repeat_interleave`, by entry and negative dim
         self.debug = debug  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
@@ -150,7 +150,7 @@ class Interpreter(FunctionRuns):
         first = args[0] if args else dom.UNKNOWN
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if method == "get" and len(args) == 2 and isinstance(first, dom.Const):
-            return unless_told(args[1], dom.UNKNOWN)
+            return getter_default(args[1], dom.UNKNOWN)
         if any(k.arg == "return_tensors" for k in node.keywords):
             return dom.Dict((), dom.Tensor(kind="int", trace=self.frames[-1].step("a tokenizer gives tensors", None)))
         if method in layer_calls.HOOKS:
@@ -166,7 +166,10 @@ class Interpreter(FunctionRuns):
             if owner is not None and owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
                 guessed = not owner.extends_library_model()
-                return dom.Tensor(None, lead, first.source, None, None, None, first.trace, guessed)
+                tensors = [a for a in args if isinstance(a, dom.Tensor)]
+                source = dom.common_source(tensors)  # queries that are weights, say, of a memory
+                trace = next(t.trace for t in tensors if t.source == source)
+                return dom.Tensor(None, lead, source, None, None, None, trace, guessed)
         return dom.UNKNOWN
 
     def call_instance(self, callee: dom.Instance, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -290,11 +293,11 @@ class Interpreter(FunctionRuns):
         if self.context.tracing:
             self.reached[unit.key] = unit
 
-    def gives_back(self, outputs: list[Given]) -> None:
+    def gives_back(self, outputs: list[Extra]) -> None:
         """A `return` of the model that runs first gives this back."""
         self.exits.append(outputs)
 
-    def exports_here(self, is_known: bool) -> None:
+    def exports_here(self, resolved_model: bool) -> None:
         """An export call runs, with a model that is known or not, called by what runs."""
         self.exporting = dict.fromkeys((f.unit.key for f in self.frames if f.unit is not None), 0) | self.exporting
         if not self.context.outside:
@@ -302,7 +305,7 @@ class Interpreter(FunctionRuns):
                 (f"{f.module.source.path}:{f.unit.qualname if f.unit else MODULE_LEVEL}", f.line) for f in self.frames
             )
             callers = (*chain,)[::-1]
-            self.exports[callers] = self.exports.get(callers, True) and is_known
+            self.exports[callers] = self.exports.get(callers, True) and resolved_model
 
     def is_exported(self, model: dom.Instance, call: Candidate) -> None:
         """An export call is given a model of the project."""

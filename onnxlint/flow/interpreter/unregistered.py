@@ -16,7 +16,10 @@ _WITHOUT_WEIGHTS = re.compile(
 
 
 def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
-    """True for modules that nobody has to register: without weights, frozen, or around such as an attribute holds."""
+    """True for modules that nobody has to register: without weights, frozen, or around such as an attribute holds; and
+    for those that are registered beside their container."""
+    if "add_module" in text or re.search(rf"\b(?:Module(?:List|Dict)|Sequential)\([^#\n]*\bself\.{name}\b", text):
+        return True
     if any(heeds_mode(m) for m in modules):
         return False
     frozen = re.search(rf"self\.{name}\[\w+\]\.requires_grad_\(False\)", text) is not None
@@ -55,8 +58,7 @@ def report_hidden_modules(engine: Observing, obj: dom.Object, places: Mapping[tu
         modules = [m for m in _members(v) if is_module(m)]
         place = places.get((id(obj), name))
         listed = all(any(m is r or m == r for r in registered) for m in modules)
-        meant = "add_module" in obj.cls.text or _left_out_rightly(obj.cls.text, name, modules)
-        if place is not None and not (listed or meant):
+        if place is not None and not (listed or _left_out_rightly(obj.cls.text, name, modules)):
             container = "dict" if isinstance(v, dom.Dict) else "list"
             engine.emit(observations.HiddenModules, place, always=True, container=container)
 

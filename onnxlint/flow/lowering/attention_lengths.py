@@ -25,11 +25,11 @@ def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mappin
     if entry is None:
         return
     if short == "MultiheadAttention":
-        attended = [_given(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
+        attended = [_argument(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
     elif "Encoder" in short:
-        attended = [_given(args, kwargs, 0, "src")]
+        attended = [_argument(args, kwargs, 0, "src")]
     else:
-        attended = [_given(args, kwargs, i, name) for i, name in enumerate(("tgt", "memory"))]
+        attended = [_argument(args, kwargs, i, name) for i, name in enumerate(("tgt", "memory"))]
     for t in attended:
         axis = 1 if _batch_first(engine, layer) else 0
         dim = along(engine, t, axis) if isinstance(t, Tensor) else None
@@ -40,7 +40,7 @@ def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mappin
             return
 
 
-def _given(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, name: str) -> Value | None:
+def _argument(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, name: str) -> Value | None:
     return args[position] if position < len(args) else kwargs.get(name)
 
 

@@ -32,7 +32,11 @@ def write(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscri
     """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
     masks = ((i, v) for i, v in enumerate(index) if isinstance(v, Tensor) and v.kind == "bool" and v.dims != ())
     at, mask = next(masks, (0, None))
-    if mask is None or not engine.context.tracing or "input" not in (t.source, mask.source):
+    if mask is None or not engine.context.tracing:
+        return
+    if t.kind == "bool" and not t.guessed:  # measured: also where both are constants
+        emit(engine, node, Call, "index_put", "of bools", trace=mask.trace, detail="of bools")
+    if "input" not in (t.source, mask.source):
         return
 
     def tell(place: str) -> None:

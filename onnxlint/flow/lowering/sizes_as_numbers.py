@@ -71,7 +71,7 @@ def adaptive(engine: Lowering, t: dom.Tensor, op: str, size: dom.Value | None, n
     cells = size.items if isinstance(size, dom.Tuple) and len(size.items) == rank else (size,) * rank
     if any(map(dom.is_none, cells)):  # an axis stays as it is: by its size, which is no constant where any is dynamic
         dims = filter(None, (along(engine, t, axis) for axis in range(-rank - 2, 0)))
-        size_use(engine, node, obs.PooledSize, "adaptive: as it is", op, next(dims, None), kept=True)
+        size_use(engine, node, obs.PooledSize, "adaptive: as it is", op, next(dims, None), unchanged=True)
     for i, wanted in enumerate(cells):
         number, dim = dom.as_int(wanted), along(engine, t, i - rank)
         if number is None or number < 2:

@@ -231,14 +231,6 @@ def _numel(call: Call) -> dom.Value:
     return dom.Dim(t.axes, plain=False, trace=t.trace) if t.axes else dom.CONFIG
 
 
-@handles("cond")
-def _cond(call: Call) -> dom.Value:
-    branch = call.arg(1, "true_fn")
-    operands = call.arg(3, "operands")
-    values = list(operands.items) if isinstance(operands, dom.Tuple) else []
-    return call.engine.apply(branch, values, {}, call.node) if branch is not None else dom.UNKNOWN
-
-
 @handles("multinomial normal poisson")
 def _draw(call: Call) -> dom.Value:
     sizes = call.sizes(3, "size") if call.op == "normal" and ("size" in call.kwargs or len(call.args) > 2) else None

@@ -34,8 +34,8 @@ def _expand(call: Call) -> dom.Value:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, sizes)
     axes, offset = call.engine.context.axes, len(sizes) - len(t.dims) if t.dims is not None else 0
-    kept = (shapes.extent_of(t, i, axes) for i in range(-offset, len(sizes) - offset))
-    dims = tuple(d if dom.as_int(s) == -1 else shapes.from_value(s) for s, d in zip(sizes, kept, strict=True))
+    extents = (shapes.extent_of(t, i, axes) for i in range(-offset, len(sizes) - offset))
+    dims = tuple(d if dom.as_int(s) == -1 else shapes.from_value(s) for s, d in zip(sizes, extents, strict=True))
     return like(call, dims, None, t.kind)
 
 
@@ -167,24 +167,28 @@ def _unsqueeze(call: Call) -> dom.Value:
     t = call.tensor
     axis = call.int_arg(1, "dim")
     if t.dims is None or axis is None or not -len(t.dims) - 1 <= axis <= len(t.dims):
-        return like(call, None, dom.Const(1) if axis == 0 else (t.lead if axis is not None else None), t.kind)
-    at = axis % (len(t.dims) + 1)
-    return replace(like(call, (*t.dims[:at], dom.Const(1), *t.dims[at:]), None, t.kind), view=t.view or "unsqueeze")
+        result = like(call, None, dom.Const(1) if axis == 0 else (t.lead if axis is not None else None), t.kind)
+    else:
+        at = axis % (len(t.dims) + 1)
+        result = like(call, (*t.dims[:at], dom.Const(1), *t.dims[at:]), None, t.kind)
+    return replace(result, view=t.view or "unsqueeze")
 
 
 @handles("squeeze")
 def _squeeze(call: Call) -> dom.Value:
     t = call.tensor
     dim = call.arg(1, "dim")
-    if dim is None:
-        return like(call, tuple(d for d in t.dims if dom.as_int(d) != 1) if t.dims is not None else None, None, t.kind)
-    axes = shapes.ints(dim)
-    if t.dims is None or axes is None:
-        return like(call, None, t.lead if axes and 0 not in axes else None, t.kind)
-    gone = {shapes.normal(a, len(t.dims)) for a in axes}
-    # A size that is not 1 stays.
-    dims = tuple(d for i, d in enumerate(t.dims) if i not in gone or dom.size_of(d) not in (None, 1))
-    return like(call, dims, None, t.kind)
+    axes = shapes.ints(dim) if dim is not None else None
+    if t.dims is None or (axes is None and dim is not None):
+        result = like(call, None, t.lead if axes and 0 not in axes else None, t.kind)
+    elif axes is None:
+        result = like(call, tuple(d for d in t.dims if dom.as_int(d) != 1), None, t.kind)
+    else:
+        gone = {shapes.normal(a, len(t.dims)) for a in axes}
+        # A size that is not 1 stays.
+        dims = tuple(d for i, d in enumerate(t.dims) if i not in gone or dom.size_of(d) not in (None, 1))
+        result = like(call, dims, None, t.kind)
+    return replace(result, view=t.view or "squeeze")
 
 
 @handles("cat concat concatenate hstack vstack dstack")

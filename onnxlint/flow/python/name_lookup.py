@@ -38,9 +38,9 @@ def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
 
 
 def _assigned(engine: Defining, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
-    taken_apart = isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name)
+    unpacked = isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name)
     table = (statement.end_lineno or statement.lineno) - statement.lineno > 200  # of data
-    if statement.value is None or taken_apart or table:
+    if statement.value is None or unpacked or table:
         return UNKNOWN
     record = implicit_calls.named_tuple(module, statement)
     if record is not None:

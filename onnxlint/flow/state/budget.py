@@ -7,6 +7,7 @@ holds many others takes more steps: with the bounds on values (see domain.py) th
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from onnxlint.flow.values.domain import Value
 
@@ -26,14 +27,12 @@ class Exhausted(Exception):
     at: tuple[str, int] | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Budget:
     """The steps that are left to the entry point at work, and what each file has taken so far."""
 
-    __slots__ = ("_spent", "left")
-
-    def __init__(self) -> None:
-        self.left = ENTRY
-        self._spent: dict[str, int] = {}
+    left: int = ENTRY
+    _spent: dict[str, int] = field(default_factory=dict)
 
     def begin(self, steps: int = ENTRY) -> None:
         """So many steps may be taken from here."""

@@ -1,7 +1,7 @@
 """What a function reads later: the base of a view after a write through it, a number drawn for training only."""
 
 import ast
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import takewhile
@@ -22,7 +22,6 @@ class _Names:
     def __init__(self, function: ast.AST) -> None:
         self.bound: dict[str, list[_Bound]] = {}
         self.views: dict[str, list[tuple[int, str]]] = {}  # of a name: those bound to a view of it, and where
-        self.written: dict[str, list[int]] = {}
         self.uses: dict[str, list[tuple[int, bool]]] = {}  # True where it is bound anew
         self.ends: dict[int, int] = {}  # of the statement that begins in a line
         for node in nodes_of(function):
@@ -30,8 +29,6 @@ class _Names:
                 self.uses.setdefault(node.id, []).append((node.lineno, isinstance(node.ctx, ast.Store)))
             elif isinstance(node, _SIMPLE):
                 self.ends[node.lineno] = max(self.ends.get(node.lineno, 0), node.end_lineno or node.lineno)
-                for name in _written(node):
-                    self.written.setdefault(name, []).append(node.lineno)
         for line, names, base in _bindings(function):
             for name in sorted(names):
                 self.bound.setdefault(name, []).append((line, base))
@@ -43,8 +40,6 @@ class _Names:
             views.sort(key=itemgetter(0))
         for uses in self.uses.values():
             uses.sort()
-        for lines in self.written.values():
-            lines.sort()
 
     def latest(self, name: str, before: int) -> _Bound | None:
         """The last binding of a name above a line."""
@@ -70,10 +65,10 @@ def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
     """
     names = _names(function)
-    taken = names.latest(name, line + 1)
-    if taken is None:
+    latest = names.latest(name, line + 1)
+    if latest is None:
         return False
-    bound_at, base = taken
+    bound_at, base = latest
     if base is None:
         return False
     if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
@@ -106,31 +101,10 @@ def rewrites_itself(statement: ast.stmt | None) -> bool:
 _CONVERSIONS = ("to", "cpu", "cuda", "type_as", "float", "half", "double", "long", "contiguous", "detach")
 
 
-def written_before(function: ast.AST, name: str, line: int) -> bool:
-    """True when a statement above `line` writes in place to what `name` is bound to there."""
-    names = _names(function)
-    taken = names.latest(name, line)
-    if taken is None:
-        return False
-    lines = names.written.get(name, [])
-    at = bisect_right(lines, taken[0])
-    return at < len(lines) and lines[at] < line
-
-
-def _written(statement: ast.Assign | ast.AugAssign | ast.Expr) -> Iterator[str]:
-    """The names that a statement writes to in place."""
-    places: list[ast.expr] = []
-    if isinstance(statement, ast.AugAssign):
-        places.append(statement.target)
-    elif isinstance(statement, ast.Assign):
-        places += [t for t in statement.targets if isinstance(t, ast.Subscript)]
-    else:
-        called = statement.value
-        while isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
-            if writes_in_place(called):
-                places.append(called.func.value)
-            called = called.func.value
-    yield from filter(None, map(root, places))
+def named_above(function: ast.AST, name: str, line: int) -> bool:
+    """True when what `name` is bound to at a line got that name on a line above."""
+    bound = _names(function).latest(name, line + 1)
+    return bound is not None and bound[0] < line
 
 
 def writes_in_place(node: ast.AST) -> bool:
@@ -140,8 +114,17 @@ def writes_in_place(node: ast.AST) -> bool:
     return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
 
 
+def written_by(node: ast.AST) -> ast.AST:
+    """What a chain of such calls writes to: `x` of `x.mul_(2).add_(1)`."""
+    while isinstance(node, ast.Call) and writes_in_place(node):
+        node = node.func.value  # type: ignore[attr-defined]
+    return node
+
+
 def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
     for node in nodes_of(function):
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            yield node.lineno, frozenset((node.target.id,)), root(node.iter)
         if not isinstance(node, ast.Assign):
             continue
         names: set[str] = set()

@@ -337,11 +337,11 @@ class TypeTest(SizeUse, frozen=True):
 
 
 class PooledSize(SizeUse, frozen=True):
-    """Adaptive pooling of a dynamic axis; of `size` elements to `cells`, no factor of it; or with an axis `kept`."""
+    """Adaptive pooling of a dynamic axis; of `size` elements to `cells`, no factor of it; or with one `unchanged`."""
 
     size: int | None = None
     cells: int | None = None
-    kept: bool = False
+    unchanged: bool = False
 
 
 class DataSize(Operation, frozen=True):
@@ -355,7 +355,7 @@ class ItemChoice(Operation, frozen=True):
 class Output(Observation, frozen=True):
     """The exported forward gives back an input as it came, or something that is no tensor."""
 
-    what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
+    what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object", "keys"
     name: str = ""
     inside: bool = False  # what stands at the span holds it among other things
 

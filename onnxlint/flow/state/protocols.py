@@ -17,7 +17,7 @@ from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.state.summaries import Summaries
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.node_places import Body, Given, Place
+from onnxlint.flow.values.node_places import Body, Extra, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.modules import Project
 
@@ -171,10 +171,10 @@ class Exporting(InContext, Protocol):
 
     instances: dict[Any, dom.Object]
     factories: dict[int, str]
-    exits: list[list[Given]]
+    exits: list[list[Extra]]
 
-    def gives_back(self, outputs: list[Given]) -> None: ...
-    def exports_here(self, is_known: bool) -> None: ...
+    def gives_back(self, outputs: list[Extra]) -> None: ...
+    def exports_here(self, resolved_model: bool) -> None: ...
     def is_exported(self, model: dom.Instance, call: Candidate) -> None: ...
     def rehearse(
         self, model: dom.Instance, fed: list[dom.Value], opset: int | None = None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -15,16 +16,14 @@ _TARGETS = re.compile(r"^[^\S\n]*\(?(?:[\w.]+[^\S\n]*,[^\S\n]*)+[\w.]*\)?[^\S\n]
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 
 
+@dataclass(slots=True, eq=False)
 class Attributes:
     """What is read of `self`, looked up once for each method and class."""
 
-    __slots__ = ("_by_forward", "_of_class", "_of_method", "_written")
-
-    def __init__(self) -> None:
-        self._of_method: dict[Hashable, dict[str, int]] = {}
-        self._of_class: dict[ClassInfo, frozenset[str]] = {}
-        self._by_forward: dict[ClassInfo, list[str]] = {}
-        self._written: dict[ClassInfo, frozenset[str]] = {}
+    _of_method: dict[Hashable, dict[str, int]] = field(default_factory=dict)
+    _of_class: dict[ClassInfo, frozenset[str]] = field(default_factory=dict)
+    _by_forward: dict[ClassInfo, list[str]] = field(default_factory=dict)
+    _written: dict[ClassInfo, frozenset[str]] = field(default_factory=dict)
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:
         """The first line of a method that reads an attribute; None where none does."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values import shapes
 
 # Kinds of arguments for which a function is run; what these returned for equal flags stands for the rest. The first
 # count, and which are first depends on the project alone: the entry points of a part run one after the other in one
@@ -46,11 +45,6 @@ class CallKey:
             self._flags = [(i, v) for i, v in values if isinstance(v, dom.Const) and isinstance(v.literal, bool)]
         return self._flags
 
-    @property
-    def axes(self) -> shapes.Axes:
-        """The axes that are dynamic in this run."""
-        return self.parts[2]  # type: ignore[no-any-return]
-
     def __hash__(self) -> int:
         return self._hash
 
@@ -84,7 +78,7 @@ class Summaries:
     """The results of calls, and what the entry point that runs has assigned to attributes."""
 
     def __init__(self) -> None:
-        self._kept: dict[Place, dict[CallKey, Summary]] = {}
+        self._earlier: dict[Place, dict[CallKey, Summary]] = {}
         self._here: dict[Place, dict[CallKey, Summary]] = {}  # of this entry point, or of a call that runs
         self._running: dict[CallKey, _Run] = {}
         self._active: dict[Place, list[_Run]] = {}  # the same by function and object
@@ -95,15 +89,15 @@ class Summaries:
 
     def of(self, place: Place) -> dict[CallKey, Summary]:
         """The calls at a place with their results."""
-        kept, here = self._kept.get(place, {}), self._here.get(place)
-        return {**kept, **here} if here else kept
+        earlier, here = self._earlier.get(place, {}), self._here.get(place)
+        return {**earlier, **here} if here else earlier
 
     def recall(self, places: Sequence[Place], call: CallKey, depth: int) -> dom.Value | None:
         """The result of an equal call at one of these places, finished or running; None where there is none."""
         for place in places:
             summary = self._here.get(place, {}).get(call) if self._here else None
             if summary is None:
-                summary = self._kept.get(place, {}).get(call)
+                summary = self._earlier.get(place, {}).get(call)
                 if summary is not None and self._names and not self._names.isdisjoint(summary.reads):
                     continue
             if summary is not None:
@@ -153,7 +147,7 @@ class Summaries:
             alone = depends_on >= run.number
             summary = Summary(results[0], frozenset(self._reads), _ALWAYS if alone else depends_on)
             if alone:
-                self._kept.setdefault(place, {})[call] = summary
+                self._earlier.setdefault(place, {})[call] = summary
             elif depends_on != _ENTRY:
                 outer = next(r for r in self._running.values() if r.number == depends_on)
                 outer.dependent.append((place, call))
@@ -215,5 +209,5 @@ class Summaries:
                 obj.attrs[name] = before
 
     def _forget_readers(self) -> None:
-        for place, calls in self._kept.items() if self._names else ():
-            self._kept[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
+        for place, calls in self._earlier.items() if self._names else ():
+            self._earlier[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}

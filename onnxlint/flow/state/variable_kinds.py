@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from onnxlint.flow.values.domain import Array, Const, Data, Dim, Extent, Tensor, Value, as_int
 
 
-def known_names(names: Mapping[str, Value]) -> dict[str, str]:
+def describe_all(names: Mapping[str, Value]) -> dict[str, str]:
     """Describe the variables that are tensors, arrays, sizes or numbers read out of tensors; the others are left out.
 
     `tensor/float:batch,3,*`: its kind where that is known, then its sizes: a number, a dynamic axis as it stands, `*`
@@ -16,7 +16,7 @@ def known_names(names: Mapping[str, Value]) -> dict[str, str]:
 
 
 def describe(v: Value) -> str:
-    """One value, as `known_names` has it; empty for one that is left out."""
+    """One value, as `describe_all` has it; empty for one that is left out."""
     if isinstance(v, Tensor):
         word = "guess" if v.guessed else {"input": "tensor"}.get(v.source, v.source)
         kind = f"/{v.kind}" if v.kind else ""

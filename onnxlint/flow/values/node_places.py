@@ -133,7 +133,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Extra:
     """Something that one `return` gives back besides tensors of the model's own."""
 
     what: str

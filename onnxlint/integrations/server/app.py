@@ -31,7 +31,7 @@ class Server(LanguageServer):
         self.watching: asyncio.Task[None] | None = None
         self.ending = False
         self.code = 0
-        self._told: dict[str, set[str]] = {}  # URIs of configuration files with mistakes, by project
+        self._faulty: dict[str, set[str]] = {}  # URIs of configuration files with mistakes, by project
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """An error of the server in one line of its log. A request that cannot be granted has its answer."""
@@ -69,10 +69,10 @@ class Server(LanguageServer):
         for diagnosed in project.faults:
             text = read_text(os.path.join(project.root, diagnosed.path or ""), MAX_BYTES)
             by_uri.setdefault(project.uri(diagnosed.path or ""), []).append(fault(diagnosed, self.places(text)))
-        before = self._told.setdefault(project.root, set())
+        before = self._faulty.setdefault(project.root, set())
         for uri in before | by_uri.keys():
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
-        self._told[project.root] = set(by_uri)
+        self._faulty[project.root] = set(by_uri)
 
 
 def build() -> Server:
@@ -185,7 +185,7 @@ def build() -> Server:
         await server.projects.end()
 
     @server.feature(types.EXIT)
-    def told_to_exit(_: None) -> None:
+    def exited(_: None) -> None:
         server.code = 0 if server.ending else 1
 
     return server

@@ -3,21 +3,21 @@
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from lsprotocol import types
 
 from onnxlint.base.edits import choose, lines_of, newline_of
-from onnxlint.base.records import Edit, Finding, Safety
+from onnxlint.base.records import Edit, Finding, Safety, to_json
 from onnxlint.integrations.server.convert import Places, diagnostic
 from onnxlint.integrations.server.editor_analysis import encoded
 from onnxlint.integrations.server.projects import Document, Project
 from onnxlint.source.annotate import AnnotateError, annotate
 from onnxlint.source.parse import SourceFile, parse_source
+from onnxlint.source.suppress import UNUSED
 
 FIX_ALL = "source.fixAll.onnxlint"
-UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
 _MOST_AT_ONCE = 4  # suppressions that are written for an editor that cannot ask for one
 
 
@@ -83,7 +83,7 @@ class Offer:
                 diagnostics=[self._diagnostic(finding) for finding in here],
             )
             if self.resolving:
-                action.data = asdict(Silence(self.document.uri, self.document.version, line, code))
+                action.data = to_json(Silence(self.document.uri, self.document.version, line, code))
                 actions.append(action)
             elif len(actions) < _MOST_AT_ONCE:
                 with contextlib.suppress(AnnotateError):

@@ -63,12 +63,12 @@ def merged(alone: tuple[Finding, ...], alone_before: View | None, whole: View | 
     """
     if whole is None or alone_before is None or whole.text != alone_before.text:
         return alone
-    known_alone = {finding.fingerprint for finding in alone_before.findings}
+    prints_alone = {finding.fingerprint for finding in alone_before.findings}
     whole_fingerprints = {finding.fingerprint for finding in whole.findings}
     cleared = {_key(f) for f in carried(alone_before, text) if f.fingerprint not in whole_fingerprints}
     remaining = [finding for finding in alone if _key(finding) not in cleared]
     here = {_key(finding) for finding in remaining}
-    added = [f for f in carried(whole, text) if f.fingerprint not in known_alone and _key(f) not in here]
+    added = [f for f in carried(whole, text) if f.fingerprint not in prints_alone and _key(f) not in here]
     return tuple(sorted([*remaining, *added], key=lambda f: (f.span.line, f.span.column, f.code)))
 
 

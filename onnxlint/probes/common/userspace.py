@@ -79,7 +79,7 @@ def relative(path: str, root: str | None) -> str:
     return absolute.replace(os.sep, "/")
 
 
-def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
+def nearest(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
     """The first `limit` frames, and the first below `root` however far out: who called the library."""
     remaining = iter(frames)
     result = list(itertools.islice(remaining, limit))
@@ -94,7 +94,7 @@ def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Loca
 
 def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames from `frame` (default: the caller's) outwards, innermost first, as far as onnxlint's call."""
-    return kept(_outwards(frame if frame is not None else sys._getframe(1), root), root, limit)
+    return nearest(_outwards(frame if frame is not None else sys._getframe(1), root), root, limit)
 
 
 def _outwards(innermost: FrameType, root: str | None) -> Iterator[Location]:
@@ -116,7 +116,7 @@ def error_frames(error: BaseException | None, root: str | None = None, limit: in
         for frame, line in traceback.walk_tb(None if error is None else error.__traceback__)
         if is_user_code(frame.f_code.co_filename)
     ]
-    return kept(reversed(places), root, limit)
+    return nearest(reversed(places), root, limit)
 
 
 _TORCHSCRIPT = re.compile(r"^\s*(?P<path>.+?)\((?P<line>\d+)\): (?P<function>.*)$", re.MULTILINE)
@@ -125,12 +125,12 @@ _PYTHON = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<fun
 
 def torchscript_frames(text: str, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames of a `sourceRange()` or a TorchScript `doc_string` (innermost first there), innermost first."""
-    return kept(_places(_TORCHSCRIPT.finditer(text), root), root, limit)
+    return nearest(_places(_TORCHSCRIPT.finditer(text), root), root, limit)
 
 
 def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames of a formatted Python stack (`stack_trace` of FX; innermost last there), innermost first."""
-    return kept(_places(reversed(list(_PYTHON.finditer(text or ""))), root), root, limit)
+    return nearest(_places(reversed(list(_PYTHON.finditer(text or ""))), root), root, limit)
 
 
 def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Location]:

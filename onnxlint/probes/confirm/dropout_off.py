@@ -25,7 +25,7 @@ SOURCE = f"from typing import Any\n\n\n{inspect.getsource(hold_dropout_still)}\n
 
 
 @contextmanager
-def held_still() -> Iterator[None]:
+def without_dropout() -> Iterator[None]:
     """Hold dropout still in a `with` block."""
     functions = {k: v for k, v in vars(torch.nn.functional).items() if "dropout" in k or "attention" in k}
     with mock.patch.multiple(torch.nn.functional, **functions):  # puts them back

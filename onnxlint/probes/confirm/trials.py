@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Tried
 from onnxlint.probes.common import numerics
 from onnxlint.probes.common.costs import timed
+from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.examples.vary import Variation, telling
@@ -268,16 +268,15 @@ def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
     return False
 
 
-class OtherTies(TorchDispatchMode):  # type: ignore[misc]
+class OtherTies(OperatorMode):
     """Within it, equal values come in another order out of `topk` and unstable sorts, which promise none of them."""
 
-    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        options = dict(kwargs or {})
-        if operator not in _CHOOSING or options.get("stable") or not args[0].dim():
-            return operator(*args, **options)
-        options = {"dim": -1, **options, **dict(zip(_CHOOSING[operator], args[1:], strict=False))}
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if func not in _CHOOSING or kwargs.get("stable") or not args[0].dim():
+            return func(*args, **kwargs)
+        options = {"dim": -1, **kwargs, **dict(zip(_CHOOSING[func], args[1:], strict=False))}
         values, dim = args[0], options["dim"]
-        best, indices = operator(values.flip(dim), **options)
+        best, indices = func(values.flip(dim), **options)
         return best, values.shape[dim] - 1 - indices
 
 

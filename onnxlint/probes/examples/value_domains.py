@@ -77,7 +77,9 @@ def _bounded(example: torch.Tensor, low: float, high: float) -> Sampler:
 
 def _is_binary(example: torch.Tensor, limit: int) -> bool:
     """A mask in numbers. Zeros and ones make one; ones alone are as often tokens or pixels, unless the limit says."""
-    values = set(example.unique().tolist()) if example.numel() > 2 and example.dim() > 0 else set()
+    if example.numel() <= 2 or not example.dim() or example.is_complex():
+        return False
+    values = set(example.unique().tolist())
     return values == {0, 1} or (values == {1} and limit == 2)
 
 

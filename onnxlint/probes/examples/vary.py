@@ -245,7 +245,7 @@ def _from_user(probe: Probe, example: Example) -> Maker:
 
 def _share(label: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> Fraction | None:
     """Which part of an axis the lengths of rows go up to: all of it, or what a stride leaves. None: they are none."""
-    if not value.numel():
+    if not value.numel() or value.is_complex():
         return None
     longest, most = measured(label, str(value.dtype), shapes), int(value.max())
     if not longest or not 0 < most <= longest or int(value.min()) < 0:

@@ -10,11 +10,11 @@ from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outc
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.engines import DEFAULT, ORT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, expected
-from onnxlint.probes.explain import causes
+from onnxlint.probes.explain import causes, held_lines
 from onnxlint.probes.explain.causes import Explanation
 from onnxlint.probes.explain.disagreement import sides
 from onnxlint.probes.explain.refusals import refused
-from onnxlint.probes.exporters import line_of
+from onnxlint.probes.exporters import line_of, torchscript
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
 from onnxlint.probes.proof import counterexample_view
@@ -55,13 +55,13 @@ def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
             continue
         claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
         case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
-        script = _kept(probe, eager, case, len(evidence) + 1)
+        script = _saved(probe, eager, case, len(evidence) + 1)
         what = Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label
         evidence[seen.error_frames[0]] = Evidence(probe.name, "eager", *what, repro=script)
     return list(evidence.values())
 
 
-def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
+def _saved(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
     """Write a counterexample; where that fails, nothing is left of it, no evidence names it, and the run says so."""
     try:
         return write(probe, eager.model, eager.example, case, number)
@@ -111,8 +111,8 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
     explanations = causes.lost_inputs(probe.root, eager, confirmation)
     scalars = [e for e in explanations if "Python" in e.detail]
     if confirmation.export.exporter == "torchscript":
-        kept = causes.frozen(probe.root, eager, confirmation)
-        explanations = scalars + kept if kept else explanations
+        frozen = held_lines.judged(probe, eager, confirmation, causes.frozen(probe.root, eager, confirmation))
+        explanations = scalars + frozen if frozen else explanations
     else:
         explanations += causes.guarded(confirmation if example is None else confirmation.otherwise_than(example))
     if eager.stateful:
@@ -191,6 +191,7 @@ class _Keeper:
             reduced,
             counterexample_view.values(shown.run.leaves) if shown is not None else {},
             self._graphs(e),
+            e.proof,
         )
 
     def _graphs(self, e: Explanation) -> GraphDiff | None:
@@ -259,13 +260,13 @@ class _Keeper:
     def _write(self, e: Explanation, number: int) -> tuple[str | None, Trial | None]:
         """The counterexample, made small; the whole one beside it where that is another."""
         shown = e.trial
-        whole = self._case(e.trial)
+        whole = replace(self._case(e.trial), held=torchscript.by_method(e.held))
         small = whole
         if e.trial is not None and e.trial.run is not self.eager.base:
             shown = shrink(self.probe, self.eager, self.confirmation, e.trial, line_of(e) if e.frames else None)
             if shown is not e.trial:
-                small = replace(self._case(shown), whole=whole)
-        return _kept(self.probe, self.eager, small, number), shown
+                small = replace(self._case(shown), whole=whole, held=whole.held)
+        return _saved(self.probe, self.eager, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.confirmation.export

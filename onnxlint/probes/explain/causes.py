@@ -35,6 +35,7 @@ class Explanation:
     """A place that explains why an exporter went wrong; `label` is the input that shows it, if no `trial` does.
 
     `labels` are the inputs on which it went otherwise than on the example, `read` is the kind of read that did.
+    `proof` says what an intervention showed, with what is `held` at the lines of conversions.
     """
 
     cause: Cause
@@ -44,6 +45,8 @@ class Explanation:
     label: str = ""
     read: str = ""
     labels: set[str] = field(default_factory=set)
+    proof: str = ""
+    held: torchscript.Held = field(default_factory=dict)
 
 
 def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Explanation]:
@@ -193,8 +196,8 @@ def _by_place(conversions: Sequence[Conversion]) -> dict[tuple[Frames, str], lis
 def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
     """Constants in which the traces of the example and of a failing input differ."""
     differing = [d for d in trace_differences(root, eager, trial.run) if d.kind == "constant" and d.frames]
-    kept = "the graph keeps a constant of the example"
-    explanations = (Explanation(Cause.CONSTANT, d.frames, f"{kept}: {d.detail}", trial) for d in differing)
+    prefix = "the graph keeps a constant of the example"
+    explanations = (Explanation(Cause.CONSTANT, d.frames, f"{prefix}: {d.detail}", trial) for d in differing)
     return first_of_each(explanations, key=line_of)
 
 
@@ -257,9 +260,9 @@ def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
 
 def lost_inputs(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """Inputs that are not in the graph though a failing trial changes them."""
-    kept, base = confirmation.inputs, eager.base.leaves
+    used, base = confirmation.inputs, eager.base.leaves
     inputs = [(name, leaf, trial) for trial in confirmation.failing for name, leaf in trial.run.leaves.items()]
-    lost = (at for at in inputs if at[0] not in kept and differs(at[1], base.get(at[0])))
+    lost = (at for at in inputs if at[0] not in used and differs(at[1], base.get(at[0])))
     explanations = []
     for name, leaf, trial in first_of_each(lost, key=lambda at: at[0]):
         kind = "a tensor" if isinstance(leaf, torch.Tensor) else f"a Python {type(leaf).__name__}"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import Cause, Evidence
+from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.confirm.weights import SHARE, human, weight_bytes
@@ -63,8 +63,8 @@ def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any
     """The large constants of a graph that are nothing the model keeps."""
     inside = [t for t in model.graph.initializer if not t.external_data]
     inside += [a.t for n in model.graph.node if n.op_type == "Constant" for a in n.attribute if a.HasField("t")]
-    kept = eager.model.state_dict(keep_vars=True)
-    large = [onnx.numpy_helper.to_array(t) for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
+    state = eager.model.state_dict(keep_vars=True)
+    large = [onnx.numpy_helper.to_array(t) for t in inside if len(t.raw_data) >= _LEAST and t.name not in state]
     if not large:
         return []
     stored: dict[Any, list[_Array]] = defaultdict(list)
@@ -82,7 +82,7 @@ def _alike(one: _Array, other: _Array) -> bool:
     return bool(np.allclose(one.reshape(-1), other.reshape(-1), 1e-4, 1e-5, equal_nan=True))
 
 
-class _Maker(TorchDispatchMode):  # type: ignore[misc]
+class _Maker(OperatorMode):
     """Keeps what operators make: the first that is one of the `wanted` arrays, or what is made at one place."""
 
     def __init__(self, root: str, wanted: Sequence[_Array] = (), place: Place | None = None) -> None:
@@ -94,8 +94,8 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
         self._place = place
         self._counts: Counter[tuple[str, int, str]] = Counter()
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        out = func(*args, **kwargs)
         there = self._place is not None and self._place[2] == str(func)
         if isinstance(out, torch.Tensor) and out.dtype != torch.bfloat16 and (there or out.numel() in self._sizes):
             self._look(str(func), out)

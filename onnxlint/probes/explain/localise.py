@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 import torch
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.engines import Engine, RuntimeRefused
 from onnxlint.probes.exporters import Frames, first_of_each
@@ -212,7 +212,7 @@ def _places(record: _Record, indices: list[int]) -> list[Frames]:
     return first_of_each(frames, key=lambda at: (at[0].path, at[0].line))[:_MOST]
 
 
-class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
+class _Record(OperatorMode):
     """Every operator of one eager run: its result, where it comes from, and the user's frames."""
 
     def __init__(self, root: str, inputs: list[Any]) -> None:
@@ -229,9 +229,9 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
         self._writers: dict[int, int] = {}  # by storage: the last operator that wrote into it
         self._alive: list[Any] = []  # an id means nothing once its tensor is gone
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         writes = func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
-        result = func(*args, **(kwargs or {}))
+        result = func(*args, **kwargs)
         tensors = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         sources = self.producers(tensors)
         constant = not any(id(t) in self._inputs for t in tensors) and all(self.constant[i] for i in sources)

@@ -73,11 +73,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A traced tensor that became a Python value during the trace: the trace keeps `value` for ever."""
+    """A traced tensor that became a Python value during the trace, which keeps `value`; as a `number` if it is one."""
 
     kind: str
     value: str
     frames: Frames
+    number: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

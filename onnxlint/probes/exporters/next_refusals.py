@@ -17,10 +17,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import Location
 from onnxlint.probes.common.costs import TooLong
+from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.exporters import SIGNS, Example, Guard, Refusal, first_of_each
 from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, is_operator, quiet
@@ -201,14 +201,14 @@ def _parts(node: torch.fx.Node) -> set[torch._ops.OpOverload]:
     return parts.operators
 
 
-class _Parts(TorchDispatchMode):  # type: ignore[misc]
+class _Parts(OperatorMode):
     """Notes every operator that runs; those that PyTorch composes of others never come here."""
 
     def __init__(self) -> None:
         super().__init__()
         self.operators: set[torch._ops.OpOverload] = set()
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if function.namespace != "prim":  # a question, such as for the device
-            self.operators.add(function)
-        return function(*args, **(kwargs or {}))
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if func.namespace != "prim":  # a question, such as for the device
+            self.operators.add(func)
+        return func(*args, **kwargs)

@@ -5,17 +5,19 @@ import io
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 from unittest import mock
 
 import torch
 from torch.onnx._internal.torchscript_exporter import jit_utils
 from torch.onnx._internal.torchscript_exporter import utils as internals
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_map_only
+from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import text_of
 from onnxlint.probes import exporters
@@ -24,6 +26,7 @@ from onnxlint.probes.common.userspace import error_frames, torchscript_frames, u
 from onnxlint.probes.exporters import Conversion, Example, Export, Frames, Refusal, first_line
 from onnxlint.probes.exporters.graph import jit_frames, jit_nodes
 
+Held: TypeAlias = Mapping[tuple[str, int, str], Sequence[float]]  # path, line and kind of conversions: what they give
 _STUB = "onnxlint::Refused"
 _NONE_FITS = re.compile(r"We don't have an op for aten::(\w+) but it isn't a special case\.\s+Argument types: ([^\n]*)")
 _COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
@@ -41,7 +44,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
     began = time.perf_counter()
     graphs: list[Any] = []
     try:
-        with located_nodes(), conversions(result.conversions, root), _kept_graph(graphs):
+        with located_nodes(), conversions(result.conversions, root), _recorded_graph(graphs):
             run()
         result.seconds = time.perf_counter() - began
         result.path, result.inputs = path, {name: name for name in inputs}
@@ -66,12 +69,34 @@ def run_exporter(model: torch.nn.Module, example: Example, file: Any, opset: int
 def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, list[Conversion]]:
     """The traced graph (inlined) and what was frozen in it. Raises whatever the trace raises."""
     frozen: list[Conversion] = []
+    with conversions(frozen, root):
+        graph, _ = _traced(model, example)
+    return graph, frozen
+
+
+def outputs_with(model: torch.nn.Module, example: Example, root: str, held: Held) -> list[torch.Tensor]:
+    """The tensors that forward returns under the tracer where some conversions give numbers of another input.
+
+    Raises whatever the trace raises.
+    """
+    with conversions([], root, held):
+        _, outputs = _traced(model, example)
+    return [value.detach().clone() for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
+
+
+def by_method(held: Held) -> Held:
+    """The same with the name of Tensor's method for each kind."""
+    names = {kind: name for name, kind in _METHODS.items()}
+    return {(path, line, names[kind]): list(numbers) for (path, line, kind), numbers in held.items()}
+
+
+def _traced(model: torch.nn.Module, example: Example) -> tuple[Any, Any]:
     formatted, _ = arguments(model, example)
-    with warnings.catch_warnings(), conversions(frozen, root), torch.no_grad():
+    with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         around = TensorsOnly(model, formatted)
         traced = torch.jit.trace(around, around.tensors(formatted), check_trace=False, strict=False)
-    return traced.inlined_graph, frozen
+    return traced.inlined_graph, around.outputs
 
 
 class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
@@ -81,6 +106,7 @@ class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.model = model
         self._fixed = {place: value for place, value in enumerate(arguments) if value is None or isinstance(value, str)}
+        self.outputs: Any = None
         self.train(model.training)
 
     def tensors(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -90,13 +116,14 @@ class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
         def as_tensor(number: float) -> torch.Tensor:  # as torch's `_jit_flatten` does: a float has 64 bits
             return torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
 
-        return tuple(tree_map_only((bool, int, float), as_tensor, left))
+        return tuple(pytree.tree_map_only((bool, int, float), as_tensor, left))
 
     def forward(self, *tensors: Any) -> Any:
         """Call the model with both."""
         rest = iter(tensors)
         every = range(len(tensors) + len(self._fixed))
-        return self.model(*(self._fixed[k] if k in self._fixed else next(rest) for k in every))
+        self.outputs = self.model(*(self._fixed[k] if k in self._fixed else next(rest) for k in every))
+        return self.outputs
 
 
 def packed(example: Example) -> tuple[Any, ...]:
@@ -144,9 +171,12 @@ def located_nodes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def conversions(records: list[Conversion], root: str) -> Iterator[None]:
-    """Record every tensor → Python conversion that happens under the tracer, sizes included, with its value."""
-    depth = 0
+def conversions(records: list[Conversion], root: str, held: Held = MappingProxyType({})) -> Iterator[None]:
+    """Record every tensor → Python conversion that happens under the tracer, sizes included, with its value.
+
+    One of those that are `held` gives, at its nth call, the nth of these numbers instead: the last for any further.
+    """
+    depth, calls = 0, Counter[tuple[str, int, str]]()
 
     def recording(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def wrapper(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -158,7 +188,12 @@ def conversions(records: list[Conversion], root: str) -> Iterator[None]:
                 value = original(self, *args, **kwargs)
                 with contextlib.suppress(RuntimeError):  # a lost frame or a value that cannot be read: not recorded
                     if frames := user_frames(root=root):
-                        records.append(Conversion(kind, _value(self, value), frames))
+                        number = value if isinstance(value, (bool, int, float)) else None
+                        records.append(Conversion(kind, _value(self, value), frames, number))
+                        at = (frames[0].path, frames[0].line, kind)
+                        if at in held:
+                            value = held[at][min(calls[at], len(held[at]) - 1)]
+                            calls[at] += 1
                 return value
             finally:
                 depth -= 1
@@ -270,16 +305,16 @@ def _plain(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _kept_graph(graphs: list[Any]) -> Iterator[None]:
+def _recorded_graph(graphs: list[Any]) -> Iterator[None]:
     """Keep the graph that the exporter is about to write."""
     to_graph = internals._model_to_graph
 
-    def kept(*args: Any, **kwargs: Any) -> Any:
+    def recording(*args: Any, **kwargs: Any) -> Any:
         made = to_graph(*args, **kwargs)
         graphs[:] = made[:1]
         return made
 
-    with mock.patch.object(internals, "_model_to_graph", kept):
+    with mock.patch.object(internals, "_model_to_graph", recording):
         yield
 
 

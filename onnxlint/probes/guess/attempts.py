@@ -14,13 +14,13 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.probe_records import DimSpec, TensorSpec
 from onnxlint.base.records import text_of
 from onnxlint.probes.common.containers import as_annotated
 from onnxlint.probes.common.costs import Deadline
 from onnxlint.probes.common.nested import nested
+from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.examples.examples import seed_everything
 from onnxlint.probes.examples.synthesis import tensors_for
 from onnxlint.probes.guess.model_facts import Guess, Guesses, Plain, Slot, slots_of
@@ -37,7 +37,7 @@ class _TooLargeError(Exception):
     """The forward computes more than a try is worth."""
 
 
-class _Limited(TorchDispatchMode):  # type: ignore[misc]
+class _Limited(OperatorMode):
     """Counts what operators make, and stops a run that makes too much."""
 
     def __init__(self, limit: float) -> None:
@@ -45,8 +45,8 @@ class _Limited(TorchDispatchMode):  # type: ignore[misc]
         self.limit = limit
         self.made = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        out = func(*args, **kwargs)
         self.made += sum(t.numel() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor))
         if self.made > self.limit:
             raise _TooLargeError(f"its forward makes over {self.limit:,} numbers of this input")

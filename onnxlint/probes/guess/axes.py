@@ -161,14 +161,14 @@ def _without_features(groups: Sequence[Group], slots: Mapping[str, Slot]) -> lis
 
 def _joint(bench: Bench, guess: Guesses, groups: Sequence[Group]) -> list[Group]:
     """The groups that can move at once, each to its last size; one after the other where not all can."""
-    kept: list[Group] = []
+    followed: list[Group] = []
     moved: dict[Axis, int] = {}
     for group in groups:
         more = {**moved, **dict.fromkeys(group.axes, group.sizes[-1])}
-        if not kept or (not bench.spent and bench.run(resized(guess, more)).error is None):
-            kept.append(group)
+        if not followed or (not bench.spent and bench.run(resized(guess, more)).error is None):
+            followed.append(group)
             moved = more
-    return kept
+    return followed
 
 
 def _distinct(bench: Bench, guess: Guesses, slots: Mapping[str, Slot], groups: Sequence[Group]) -> Shaped:

@@ -82,14 +82,14 @@ def _at_layer(guess: Guesses, trial: Trial, facts: Facts) -> Iterator[dict[str, 
         return
     match trial.layer:
         case nn.modules.conv._ConvNd(in_channels=size) | nn.modules.batchnorm._BatchNorm(num_features=size):
-            taken = trial.shape[1:2]
+            actual_sizes = trial.shape[1:2]
         case nn.Linear(in_features=size) | nn.RNNBase(input_size=size) | nn.MultiheadAttention(embed_dim=size):
-            taken = trial.shape[-1:]
+            actual_sizes = trial.shape[-1:]
         case nn.LayerNorm(normalized_shape=(*_, size)):
-            taken = trial.shape[-1:]
+            actual_sizes = trial.shape[-1:]
         case _:
             return
-    for actual in taken:
+    for actual in actual_sizes:
         yield from _resized(guess, actual, size)
 
 

@@ -18,7 +18,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
 def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
     """Keep eager's outputs in the file `probe.compare`, or report every input on which they differ from those."""
     assert probe.compare is not None
-    kept = Path(probe.compare)
+    saved = Path(probe.compare)
     evidence: tuple[Evidence, ...] = ()
     status, reason = ModelStatus.PROBED, None
     reached = {}
@@ -27,12 +27,12 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
         if eager.base.observation.error is None:
             explore(probe, eager)
         reached = eager.reached
-        if kept.exists():
-            evidence = tuple(_differences(probe, eager, torch.load(kept, weights_only=True)))
+        if saved.exists():
+            evidence = tuple(_differences(probe, eager, torch.load(saved, weights_only=True)))
         else:
             runs = [run for run in eager.accepted if run.observation.error is None]
             outputs = {run.label: (tensors((run.args, run.kwargs)), list(run.outputs)) for run in runs}
-            torch.save({"random": eager.random, "runs": outputs}, kept)
+            torch.save({"random": eager.random, "runs": outputs}, saved)
     except ProbeFailure as failure:
         status, reason = ModelStatus.NOT_PROBED, failure.reason
     report = ModelReport(probe.name, probe.path, probe.line, status, reason)

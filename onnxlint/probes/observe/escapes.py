@@ -19,10 +19,10 @@ from unittest import mock
 
 import numpy
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import Location
-from onnxlint.probes.common.userspace import is_installed, is_user_code, user_frames
+from onnxlint.probes.common.operator_mode import OperatorMode
+from onnxlint.probes.common.userspace import is_installed, is_own, is_user_code, user_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,14 @@ class Records:
         self.draws.append(Draw(kind, user_frames(sys._getframe(2), self.root)))
 
 
-class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
+class _Dispatch(OperatorMode):
     """Sees the reads and draws that C++ makes on its own."""
 
     def __init__(self, records: Records) -> None:
         super().__init__()
         self.records = records
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         reads, draws = _nature(func)
         generator = torch.default_generator
         before = generator.get_state() if draws else None
@@ -100,13 +99,15 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
 def _picks(inner: FrameType) -> bool:
     """Whether this is `x[t]` or `x[t] = y` of a tensor x, where both exporters keep the index a tensor."""
     frame: FrameType | None = inner
-    while frame is not None and (frame.f_code.co_filename == __file__ or _TORCH in frame.f_code.co_filename):
+    while frame is not None and (is_own(name := frame.f_code.co_filename) or _TORCH in name):
         frame = frame.f_back
     if frame is None:
         return False
     code = frame.f_code.co_code
-    name = dis.opname[code[frame.f_lasti]]
-    return name in ("BINARY_SUBSCR", "STORE_SUBSCR") or (name == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT)
+    operation = dis.opname[code[frame.f_lasti]]
+    return operation in ("BINARY_SUBSCR", "STORE_SUBSCR") or (
+        operation == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT
+    )
 
 
 @functools.cache

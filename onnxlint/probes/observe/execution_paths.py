@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from onnxlint.base.records import Location
-from onnxlint.probes.common.userspace import is_user_code, kept, relative
+from onnxlint.probes.common.userspace import is_user_code, nearest, relative
 
 _MOST_LINES = 20_000  # per activation; a longer loop has shown what it does
 _MOST_ACTIVATIONS = 100_000
@@ -93,7 +93,7 @@ class PathTracer:
 
 def frames(activation: Activation, index: int, base: str | None, limit: int = 8) -> tuple[Location, ...]:
     """Where an activation stands at its line `index`, and who called it, innermost first."""
-    return kept(_outwards(activation, index, base), base, limit)
+    return nearest(_outwards(activation, index, base), base, limit)
 
 
 def _outwards(activation: Activation, index: int, base: str | None) -> Iterator[Location]:

@@ -249,7 +249,7 @@ def _fits(folder: Path) -> bool:
 
 def _look_beneath_dropout(probe: Probe, costs: Costs, before: Sequence[Export], sheet: _Sheet) -> None:
     """What else is wrong with a model with active dropout: its outputs can be compared only with dropout off."""
-    with dropout_off.held_still():
+    with dropout_off.without_dropout():
         stages.stage("running the example in eager PyTorch, dropout held still")
         try:
             eager = prepare(probe)

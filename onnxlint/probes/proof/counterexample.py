@@ -33,6 +33,8 @@ class Counterexample:
     `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that still is agreement; `calls` is
     how often eager runs before it is compared. `whole` is the one that was found, where this is what is left of it.
     `answered` stands for a live model, None where nothing was exported. `preamble` runs before the model is built.
+    `held` has the numbers that conversions of tensors gave on the example, by path, line and method, for the proof that
+    these lines are at fault.
     """
 
     exporter: str  # `eager` where PyTorch itself refuses the input
@@ -47,6 +49,7 @@ class Counterexample:
     whole: Counterexample | None = None
     answered: Answered | None = None
     preamble: str = ""
+    held: Mapping[tuple[str, int, str], Sequence[float]] = field(default_factory=dict)
 
     @property
     def needs(self) -> str:

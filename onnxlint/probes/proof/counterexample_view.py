@@ -115,11 +115,11 @@ def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | No
         return place is not None and (place.path, place.line) in map(line_of, nodes)
 
     starts = [k for k, pair in enumerate(pairs) if pair.differs and not (k and pairs[k - 1].differs)]
-    kept: set[int] = set()
+    shown: set[int] = set()
     for start in sorted(starts, key=lambda k: (not here(k), k))[:_PLACES]:
         length = len(list(itertools.takewhile(lambda pair: pair.differs, pairs[start : start + _TALLEST])))
-        kept |= set(range(max(0, start - _AROUND), min(len(pairs), start + length + _AROUND)))
-    order = sorted(kept)
+        shown |= set(range(max(0, start - _AROUND), min(len(pairs), start + length + _AROUND)))
+    order = sorted(shown)
     left_rows = {pairs[k].left: row for row, k in enumerate(order)}
     right_rows = {pairs[k].right: row for row, k in enumerate(order)}
     rows, before = [], 0

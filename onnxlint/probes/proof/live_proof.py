@@ -33,14 +33,14 @@ _OPENVINO = template("file_openvino")
 def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:
     """Write file, inputs and script; return the script's path, or None where numpy or one file cannot hold it all."""
     whole = case.whole.answered if case.whole is not None else None
-    kept = [small] if whole is None else [small, whole]
+    cases = [small] if whole is None else [small, whole]
     files = [file for file in small.file.parent.iterdir() if file.name.startswith(small.file.name)]
-    fed = all(isinstance(value, np.ndarray) for one in kept for value in one.feeds.values())
-    if len(files) > 1 or not fed or any(value.dtype == torch.bfloat16 for one in kept for value in one.answers):
+    fed = all(isinstance(value, np.ndarray) for one in cases for value in one.feeds.values())
+    if len(files) > 1 or not fed or any(value.dtype == torch.bfloat16 for one in cases for value in one.answers):
         return None
     make_untracked(folder)
     (folder / WHOLE).unlink(missing_ok=True)
-    for one, name in zip(kept, ("inputs.npz", WHOLE), strict=False):
+    for one, name in zip(cases, ("inputs.npz", WHOLE), strict=False):
         arrays = {f"input_{k}": value for k, value in enumerate(one.feeds.values())}
         arrays |= {f"output_{k}": _array(value) for k, value in enumerate(one.answers)}
         np.savez(folder / name, **arrays)

@@ -24,6 +24,8 @@ _HEAD = template("model_script_head")
 
 _TAIL = template("model_script_tail")
 
+_HELD = template("model_script_held")
+
 _EXPORTED = '    "exported program": lambda: program.exported_program.module()(*args, **kwargs),\n'
 _TRACED = '    "traced graph": lambda: torch.jit.trace(model, example, check_trace=False, strict=False)(*args),\n'
 _EVALUATED = (
@@ -104,8 +106,15 @@ def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counte
         leaves=_leaves(model, example, case, dynamo),
         exporter=case.exporter,
         limit=repr(case.limit),
+        proof=_proof(case),
     )
     return head + tail
+
+
+def _proof(case: Counterexample) -> str:
+    """Lines that run PyTorch with what the conversions at the lines at fault gave on the example."""
+    lines = ", ".join(dict.fromkeys(f"{path}:{line}" for path, line, _ in case.held))
+    return _HELD.format(held=dict(case.held), lines=lines, runtime=case.setup.engine.title) if lines else ""
 
 
 def _call(model: torch.nn.Module, example: Example, dynamo: bool) -> tuple[str, str]:

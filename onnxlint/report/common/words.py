@@ -232,7 +232,8 @@ def variation(evidence: Evidence) -> str:
 
 def observed(evidence: Evidence) -> str:
     """What was seen, without terminal escapes; long numbers are rounded."""
-    return cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
+    detail = cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
+    return f"{detail}; {plain(evidence.proof)}" if evidence.proof else detail
 
 
 def sides(agreement: records.Sides) -> str:

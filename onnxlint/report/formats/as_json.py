@@ -12,7 +12,7 @@ SCHEMA = "onnxlint/1"
 _FINDING = """code rule severity verdict message path line column end_line end_column symbol trace effects evidence fix
     fingerprint outside? also?"""
 _EVIDENCE = """model exporter variation symptom max_abs max_rel repro runtime? reduced? sides? inputs? graphs? cause
-    detail frames"""
+    detail frames proof?"""
 _MODEL = "name path line status reason remedy declared way? assumed? exporters"
 _RESULT = "outcome detail location seconds latency? tried?"
 _TRIED = "variation result max_abs allowed output runtime"

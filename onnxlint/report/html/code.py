@@ -50,10 +50,10 @@ class Line:
 
 
 class Excerpts:
-    """Excerpts of files, each read and told apart once."""
+    """Excerpts of files, each read and lexed once."""
 
     def __init__(self, sources: Callable[[str], list[str]]) -> None:
-        self._file = lru_cache(maxsize=32)(lambda path: _told_apart([line.rstrip("\r\n") for line in sources(path)]))
+        self._file = lru_cache(maxsize=32)(lambda path: _with_kinds([line.rstrip("\r\n") for line in sources(path)]))
 
     def around(self, span: Span) -> tuple[Line, ...]:
         """The lines of a span, with some before and after it; none where it is not in the file."""
@@ -82,7 +82,7 @@ class Excerpts:
         return _pieces(text, kinds, (0, 0), len(text) - len(text.lstrip()))
 
 
-def _told_apart(lines: list[str]) -> list[tuple[str, str]]:
+def _with_kinds(lines: list[str]) -> list[tuple[str, str]]:
     """Each line, with a letter or a space for the kind of each of its characters."""
     text = "\n".join(lines) if len(lines) <= _MOST_LINES else ""
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens_unprocessed(text)

@@ -125,19 +125,19 @@ def _one_per_cause(findings: Sequence[Finding], catalogue: Mapping[str, Contract
     """Keep one finding for each chain of rules that speak for each other at a statement, but all of any other rule."""
     spoken_for = {rule.spoken_for_by for rule in catalogue.values()}
     best: dict[tuple[str, int, str], tuple[tuple[bool, int, int], Finding]] = {}
-    kept: list[Finding] = []
+    alone: list[Finding] = []
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
     for finding in findings:
         chain = speakers(catalogue[finding.code], catalogue)
         if len(chain) == 1 and finding.code not in spoken_for:
-            kept.append(finding)
+            alone.append(finding)
             continue
         mine = (finding.severity is Severity.NOTE, len(chain), rank[finding.severity])
         key = (finding.span.path, finding.statement or finding.span.line, chain[0])
         if key not in best or mine < best[key][0]:
             best[key] = mine, finding
     unique: dict[tuple[str, Span], Finding] = {}
-    for finding in _merged([*kept, *(finding for _, finding in best.values())], catalogue):
+    for finding in _merged([*alone, *(finding for _, finding in best.values())], catalogue):
         place = (finding.code, finding.span)
         earlier = unique.get(place)
         unique[place] = finding if earlier is None else replace(earlier, effects={**finding.effects, **earlier.effects})
@@ -148,14 +148,14 @@ def _merged(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> l
     """Make what begins where a finding of the rule that it is merged into begins a part of that one."""
     into = {rule.code: rule.merged_into for rule in catalogue.values() if rule.merged_into is not None}
     hosts = {(f.span.path, f.span.line, f.span.column, f.code): f for f in findings if f.code in into.values()}
-    kept: dict[int, Finding] = {id(f): f for f in findings}
+    by_id: dict[int, Finding] = {id(f): f for f in findings}
     for finding in findings:
         host = hosts.get((finding.span.path, finding.span.line, finding.span.column, into.get(finding.code, "")))
         if host is not None:
-            del kept[id(finding)]
+            del by_id[id(finding)]
             refused = {e: o for e, o in finding.effects.items() if o is Outcome.EXPORT_ERROR}
-            kept[id(host)] = replace(kept[id(host)], effects={**kept[id(host)].effects, **refused})
-    return list(kept.values())
+            by_id[id(host)] = replace(by_id[id(host)], effects={**by_id[id(host)].effects, **refused})
+    return list(by_id.values())
 
 
 def _of_chosen_exporter(

@@ -15,7 +15,7 @@ from onnxlint.rules.engine.findings import Written, by_file
 KIND = "fixes"
 
 
-def with_kept_fixes(
+def with_cached_fixes(
     findings: Sequence[Finding],
     text_of: Callable[[str], str | None],
     store: Store,

@@ -64,13 +64,15 @@ class Rule(cst.BatchableCSTVisitor):
     code: ClassVar[str]
     safety: ClassVar[Safety] = Safety.MANUAL
     changes_output: ClassVar[bool] = False
+    mends: ClassVar[bool] = False
     handlers: ClassVar[Mapping[type[Observation], Handler]] = {}
     visitors: ClassVar[Mapping[type[cst.CSTNode], Callable[[Any, Any], None]]] = {}
 
     def __init_subclass__(cls) -> None:
         """Collect the handlers. Raises TypeError where the class contradicts itself, or one has nothing to look at."""
         super().__init_subclass__()
-        if hasattr(cls, "code") and (cls.fix is not Rule.fix) != (cls.safety is not Safety.MANUAL):
+        cls.mends = cls.fix is not Rule.fix or cls.fix_call is not Rule.fix_call
+        if hasattr(cls, "code") and cls.mends != (cls.safety is not Safety.MANUAL):
             raise TypeError(f"{cls.__name__} needs a `safety` if and only if it has a `fix`")
         if cls.changes_output and cls.safety is Safety.SAFE:
             raise TypeError(f"the fix of {cls.__name__} changes what eager computes: it is not safe")
@@ -128,4 +130,9 @@ class Rule(cst.BatchableCSTVisitor):
 
     def fix(self, site: Site) -> Fix | None:
         """Mend a finding of this rule; None where that cannot be done."""
+        call = site.at_span(cst.Call)
+        return self.fix_call(site, call) if call is not None else None
+
+    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
+        """The same, for the call that the finding is at: a rule has this or `fix`."""
         return None

@@ -199,8 +199,8 @@ class Site:
         Raises ValueError where the new expression lacks a comment that stood between the parts of the old one.
         """
         start, end = self.tree.range(node)
-        text, kept = self.page.text, self.comments(new, *node.lpar, *node.rpar)
-        if any(comment not in kept for comment in self.comments(node)):
+        text, remaining = self.page.text, self.comments(new, *node.lpar, *node.rpar)
+        if any(comment not in remaining for comment in self.comments(node)):
             raise ValueError("a comment would be lost")
         low, high = self.page.lines.offset(start), self.page.lines.offset(end)
         own = _own(node)

@@ -38,8 +38,8 @@ def chosen(site: Site, node: cst.If, values: Values) -> Edit | None:
         return None  # a later line would read what an earlier one has changed
     if any(name not in arm and not values.is_tensor(cst.Name(name)) for name in names for arm in arms):
         return None  # an arm leaves it unset
-    kept = site.comments(*tests)
-    comments = [text for text in site.comments(ended(node.with_changes(leading_lines=()))) if text not in kept]
+    remaining = site.comments(*tests)
+    comments = [text for text in site.comments(ended(node.with_changes(leading_lines=()))) if text not in remaining]
     lines: list[cst.Assign] = []
     function = site.function(node)
     if len(names) > 1 and function is not None:  # said once, read for every variable

@@ -3,6 +3,7 @@
 import libcst as cst
 
 from onnxlint.base.records import Edit
+from onnxlint.flow.tables import NAMES
 from onnxlint.rules.engine.site import Site, bare, call_name, is_loaded, variables
 from onnxlint.rules.helpers.value_kinds import Values, assigned, stripped
 
@@ -32,11 +33,7 @@ def only_computes(site: Site, function: cst.FunctionDef, name: str) -> bool:
     return all(takes_tensor(site, node) for node in site.uses(function, name) if is_loaded(site, node))
 
 
-# Operators whose argument at this position may be a tensor with no axes where it may be a number.
-_TENSOR_ARGUMENTS = {
-    *("where", "maximum", "minimum", "clamp_min", "clamp_max", "clamp", "mul", "div", "add", "sub", "pow", "lerp"),
-    *("true_divide", "remainder", "fmod", "masked_fill", "eq", "ne", "lt", "le", "gt", "ge", "exp", "log", "sqrt"),
-}
+_TENSOR_ARGUMENTS = frozenset(NAMES["takes-scalar-tensors"])
 _ORDERS = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual, cst.Equal, cst.NotEqual)
 
 

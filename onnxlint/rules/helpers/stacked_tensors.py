@@ -36,12 +36,12 @@ def stacked(site: Site, call: cst.Call) -> Fix | None:
         return None
     untouched = all(tensor is e.value for tensor, e in zip(tensors, data.elements, strict=True))
     safety = Safety.SAFE if untouched and all(_has_no_axes(values, t) for t in tensors) else Safety.UNSAFE
-    kept = call
+    trimmed = call
     for option in options:
-        kept = drop_argument(kept, option) or kept
-    stack = kept.with_changes(
+        trimmed = drop_argument(trimmed, option) or trimmed
+    stack = trimmed.with_changes(
         func=site.expression("torch.stack"),
-        args=[kept.args[0].with_changes(value=_listed(data, tensors))],
+        args=[trimmed.args[0].with_changes(value=_listed(data, tensors))],
         lpar=(),
         rpar=(),
     )

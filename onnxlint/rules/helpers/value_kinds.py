@@ -5,20 +5,14 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
+from onnxlint.flow.tables import NAMES
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.site import Site, bare, call_name, elements, indices, names_in, operand, positional
 
-# Methods of a tensor that give a Python value, or something else that is no tensor.
-_NOT_TENSORS = {
-    *("size", "dim", "ndimension", "numel", "nelement", "item", "tolist", "numpy", "stride", "storage_offset"),
-    *("data_ptr", "element_size", "get_device", "is_contiguous", "is_floating_point", "type"),
-}
+_NOT_TENSORS = frozenset(NAMES["methods-without-tensor"])
 _PLAIN_ATTRIBUTES = frozenset(("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda", "layout", "training"))
 _BUILTINS = frozenset(dir(builtins))
-_TRUTHS = {
-    *("any", "all", "isnan", "isinf", "isfinite", "isin", "eq", "ne", "lt", "le", "gt", "ge", "isclose"),
-    *("logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "isneginf", "isposinf"),
-}
+_TRUTHS = frozenset(NAMES["truths"])
 _IDENTITY = (cst.Is, cst.IsNot, cst.In, cst.NotIn)
 _BOTH, _EITHER = "torch.logical_and({left}, {right})", "torch.logical_or({left}, {right})"
 _WHOLE = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
@@ -225,13 +219,7 @@ def _side(node: cst.BaseExpression) -> cst.BaseExpression:
     return operand(node) if loose or negated else bare(node)
 
 
-# What these give may have another shape than what they are given.
-_RESHAPES = {
-    *("view", "reshape", "flatten", "unflatten", "transpose", "permute", "t", "squeeze", "unsqueeze", "expand"),
-    *("repeat", "tile", "rearrange", "reduce", "einsum", "cat", "stack", "concat", "pad", "interpolate", "roll"),
-    *("sum", "mean", "max", "min", "amax", "amin", "prod", "any", "all", "gather", "index_select", "matmul"),
-    "movedim",
-}
+_RESHAPES = frozenset(NAMES["reshapes"])
 
 
 def may_reshape(node: cst.BaseExpression) -> bool:
@@ -253,5 +241,5 @@ def fresh(site: Site, function: cst.FunctionDef, wanted: str) -> str:
 
 
 def _used(function: cst.FunctionDef) -> set[str]:
-    taken = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
-    return taken | names_in(function)
+    own_parameters = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
+    return own_parameters | names_in(function)

@@ -38,9 +38,9 @@ class Proof:
         for probe in probes:
             self._count += 1
             self._folder = self._folder or Path(self._opened.enter_context(temporary_folder()))
-            kept = str(self._folder / f"{self._count}.pt")
-            before = replace(probe, overlay={}, compare=kept)
-            after = replace(probe, overlay=self._overlay, compare=kept)
+            outputs = str(self._folder / f"{self._count}.pt")
+            before = replace(probe, overlay={}, compare=outputs)
+            after = replace(probe, overlay=self._overlay, compare=outputs)
             results = [result for one in (before, after) for result in pool.run([one], jobs=1)]
             if len(results) == 2 and all(result.report.status is ModelStatus.PROBED for result in results):
                 self.results.append((results[0], results[1]))

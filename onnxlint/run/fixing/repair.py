@@ -193,19 +193,19 @@ def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]
     for _ in range(ROUNDS):
         todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone]
         todo = [f for f in todo if f.fix is not None and all(draft.load(edit.path) for edit in f.fix.edits)]
-        taken = choose(todo, draft.texts)
-        if not taken:
+        chosen = choose(todo, draft.texts)
+        if not chosen:
             break
-        report = _round(draft, report, taken, look)
+        report = _round(draft, report, chosen, look)
     return draft
 
 
 def _round(
-    draft: _Draft, report: Report, taken: Sequence[Finding], look: Callable[[Mapping[Path, bytes]], Report]
+    draft: _Draft, report: Report, chosen: Sequence[Finding], look: Callable[[Mapping[Path, bytes]], Report]
 ) -> Report:
     """Apply the fixes, look at what is found then, and do it again without those that did not help."""
     start = dict(draft.texts)
-    applied = list(taken)
+    applied = list(chosen)
     while applied:
         for path, text in start.items():
             edits = [e for f in applied if f.fix is not None for e in f.fix.edits if e.path == path]

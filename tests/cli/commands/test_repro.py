@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint.base.records import Cause, Evidence, Finding, Outcome, Severity, Span
-from onnxlint.run.counterexamples import kept, named, remember
+from onnxlint.run.counterexamples import named, remember, saved
 
 SCRIPT = '"""{claim}\n\nMore."""\nimport sys\nprint("ran", sys.argv[1:])\nsys.exit({code})\n'
 
@@ -56,7 +56,7 @@ def test_an_index_that_is_a_link_is_replaced_and_not_what_it_leads_to(folder: Pa
     one = finding(1, ".onnxlint/repro/gate-dynamo-1/repro.py")
     remember([one])
     assert (tmp_path / "other.json").read_text() == "{}"
-    assert kept(folder)[0].fingerprints == (one.fingerprint,)
+    assert saved(folder)[0].fingerprints == (one.fingerprint,)
 
 
 @pytest.mark.parametrize(("name", "code"), [("gate-torchscript-1", 1), ("gate-dynamo-1", 0), ("net", 3)])
@@ -102,13 +102,13 @@ def test_the_index_forgets_what_is_gone_and_survives_what_is_not_ours(folder: Pa
     remember([first])
     (folder / "gate-dynamo-1/repro.py").unlink()
     remember([dataclasses.replace(second)])
-    there = kept(folder)
+    there = saved(folder)
     assert [k.name for k in there] == ["gate-torchscript-1", "net-torchscript-1"]
     assert named(there, first.fingerprint) == []
     assert [k.name for k in named(there, second.fingerprint[:4])] == ["net-torchscript-1"]
     assert named(there, second.fingerprint[:3]) == []
     (folder / "index.json").write_text("[1")
-    assert [k.fingerprints for k in kept(folder)] == [(), ()]
+    assert [k.fingerprints for k in saved(folder)] == [(), ()]
 
 
 def test_a_script_imports_nothing_that_lies_beside_it(folder: Path) -> None:

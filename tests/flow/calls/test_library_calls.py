@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import BATCH, LENGTH, told, words_of
+from analysing import BATCH, LENGTH, PRELUDE, told, words_of
 
 from onnxlint.flow.values.domain import Const, Tensor
 
@@ -66,3 +66,45 @@ def test_a_function_that_its_file_defines_hides_no_library() -> None:
     source += "class M(nn.Module):\n    def forward(self, x: Tensor):\n        return torch.relu(x) + {}(x)\n"
     assert told(source.format("relu")) == ["Branch data: x.sum() > 0"]
     assert told(source.format("F.relu")) == []
+
+
+QUERIES = """
+from elsewhere import Decoder
+class M(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.queries = nn.Parameter(torch.zeros(1, 4, 8))
+        self.decoder, self.head = Decoder(size), nn.Linear(8, 5)
+    def forward(self, x: Tensor):
+        fixed = self.head(self.decoder(self.queries))
+        out = self.head(self.decoder(self.queries, x))
+        return out if out.sum() > fixed.sum() else -out
+"""
+CLONES = """
+from torch.nn.modules import transformer
+class Layer(nn.Module):
+    def forward(self, x, last=False):
+        return x if x.sum() > 0 else -x
+class M(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.layers = transformer._get_clones(Layer(), count)
+    def forward(self, x: Tensor):
+        for i, layer in enumerate(self.layers):
+            x = layer(x, last=i == len(self.layers) - 1)
+        return x if x.mean() > 0 else x + 1
+"""
+
+
+def test_what_is_not_known_depends_on_an_input_behind_a_weight() -> None:
+    assert "Branch data: out.sum() > fixed.sum()" in told(PRELUDE + QUERIES)
+
+
+def test_without_an_input_it_depends_on_the_weight() -> None:
+    alone = QUERIES.replace("out.sum() > fixed.sum()", "fixed.sum() > 0")
+    assert "Branch weight: fixed.sum() > 0?" in told(PRELUDE + alone)
+
+
+def test_clones_are_run() -> None:
+    observed = told(PRELUDE + CLONES)
+    assert {"Branch data: x.sum() > 0", "Branch data: x.mean() > 0"} <= set(observed)

@@ -82,3 +82,40 @@ def main(config):
 def test_a_flag_of_a_part_that_two_scripts_set_alike_decides_an_arm_in_both(on: bool) -> None:
     files = {"detector.py": WHOLE, "a.py": TO_FILE.format(on=False), "b.py": TO_FILE.format(on=on)}
     assert ("Branch data: x.sum() > 0" in told(project_of(files))) is on
+
+
+PUT = (
+    PRELUDE
+    + """
+class Head(nn.Module):
+    def __init__(self, size=4):
+        super().__init__()
+        self.linear = nn.Linear(size, size)
+    def deploy(self):
+        self.forward = self.infer
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+    def infer(self, x):
+        return x if self.linear(x).mean() > 0 else x + 1
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "runs", "not_run"),
+    [
+        ("deploy()", "self.linear(x).mean() > 0", "x.sum() > 0"),
+        ("forward = model.infer", "self.linear(x).mean() > 0", "x.sum() > 0"),
+        ("eval()", "x.sum() > 0", "self.linear(x).mean() > 0"),
+        ("forward = model.infer.half", "x.sum() > 0", "self.linear(x).mean() > 0"),
+    ],
+)
+def test_a_method_that_is_put_in_the_place_of_forward(call: str, runs: str, not_run: str) -> None:
+    observed = told(project_of({"head.py": PUT, "export.py": SCRIPT.format(call=call)}))
+    assert f"Branch data: {runs}" in observed
+    assert f"Branch data: {not_run}" not in observed
+
+
+def test_a_method_that_another_export_does_not_put_there_is_not_all_that_runs() -> None:
+    script, other = SCRIPT.format(call="forward = model.infer"), SCRIPT.format(call="eval()")
+    assert "Branch data: x.sum() > 0" in told(project_of({"head.py": PUT, "export.py": script, "other.py": other}))

@@ -49,6 +49,10 @@ def outputs(body: str, before: str = "") -> list[str]:
 
 
 FOUND = {
+    "keys that are numbers": ("return {0: self.lin(x)}", ["keys : {0: self.lin(x)}"]),
+    "keys that are tuples": ("f = {}\nfor i in range(3):\n    f[('a', i)] = self.lin(x)\nreturn f", ["keys : f"]),
+    "keys without parentheses": ("f = {}\nfor i in range(3):\n    f['a', i] = self.lin(x)\nreturn f", ["keys : f"]),
+    "keys that are strings alone": ("f = {}\nfor i in 'ab':\n    f[('a', 'b')] = self.lin(x)\nreturn f", []),
     "an input beside a result": ("return self.lin(x), x", ["input x: x"]),
     "an input in a list": ("return [x, self.lin(x)]", ["input x: x"]),
     "an input in a list that grows": ("f = [x]\nf.append(self.lin(x))\nreturn f", ["input x: f"]),

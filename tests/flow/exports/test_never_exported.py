@@ -77,6 +77,11 @@ def test_nothing_in_a_forward_that_gives(source: str) -> None:
     assert told(source) == []
 
 
+@pytest.mark.parametrize(("name", "runs"), [("BoxMatcher", False), ("BoxMatcherV2", False), ("Matchery", True)])
+def test_what_a_loss_is_made_of_is_seen_by_its_name(name: str, runs: bool) -> None:
+    assert bool(told(model(DRAW + "return self.net(x * noise)").replace("class M", f"class {name}"))) is runs
+
+
 def test_a_model_that_gives_back_targets_which_it_need_not_have_is_exported() -> None:
     source = model(DRAW + 'return {"preds": self.net(x * noise), "target": targets}', "x, targets=None")
     assert "RandomDraw" in kinds(source)

@@ -349,3 +349,8 @@ def test_what_only_a_discriminator_or_a_loss_is_made_of_is_outside_with_it(
     }
     outside = _outside(files)
     assert (outside["net.py"], "only" in outside["parts.py"]) == ("", apart)
+
+
+def test_a_model_of_a_tutorial_is_not_the_one_of_the_project() -> None:
+    outside = _outside({"net.py": _net("Net"), "tutorials/own/tracker.py": _net("Tracker")})
+    assert outside == {"net.py": "", "tutorials/own/tracker.py": "defined in a demo"}

@@ -156,6 +156,13 @@ TRUTHS = {
     "sorted": ("return seen.sort(-1).values", ["ONX408"]),
     "counted along an axis": ("return seen.cumsum(-1)", ["ONX408"]),
     "counted as floats": ("return seen.cumsum(-1, dtype=torch.float32)", []),
+    "written through a mask": ("seen[scores > 1] = False\nreturn seen", ["ONX408"]),
+    "a constant written through one": (
+        "once = torch.ones(4, dtype=torch.bool)\nonce[torch.ones(4, dtype=torch.bool)] = 0\nreturn seen & once",
+        ["ONX408"],
+    ),
+    "written into a slice": ("seen[:, 0] = False\nreturn seen", []),
+    "numbers written through a mask": ("y = x.clone()\ny[seen] = 0\nreturn y", []),
     "the greater, below opset 20": ("return seen.max()", ["ONX408"]),
     "numbers filled": ("return x.masked_fill(seen, 0)", []),
     "numbers chosen": ("return torch.where(seen, x, scores)", []),

@@ -309,17 +309,37 @@ FOUND = {
         ["Call export-error: torch.remainder(x.argmax(-1), x.shape[0])"],
     ),
     "a power of a size": ("return x ** x.shape[0]", ["Call export-error: x ** x.shape[0]"]),
-    "the second write through a slice": (
+    "writes through a slice with a name": (
         "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn y",
-        ["ViewWrite: left *= 2"],
+        ["ViewWrite: left += 1", "ViewWrite: left *= 2"],
     ),
-    "the second write through one of two slices": (
-        "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright.mul_(2)\nright.add_(1)\nreturn y",
-        ["ViewWrite: right.add_(1)"],
+    "writes through two slices with names": (
+        "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright.mul_(2)\nreturn y",
+        ["ViewWrite: left += 1", "ViewWrite: right.mul_(2)"],
     ),
     "two writes through a slice, in a chain": (
         "y = self.lin(x)\nleft = y[:, :2]\nleft.mul_(2).square_()\nreturn y",
-        ["ViewWrite: left.mul_(2).square_()"],
+        ["ViewWrite: left.mul_(2)"],
+    ),
+    "two writes through a slice on the spot, in a chain": (
+        "y = self.lin(x)\ny[:, :2].mul_(2).square_()\nreturn y",
+        ["ViewWrite: y[:, :2].mul_(2).square_()"],
+    ),
+    "a write through a slice, before its name is bound anew": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft = x[:, :2] * 2\nleft *= 2\nreturn y.sum() + left",
+        ["ViewWrite: left += 1"],
+    ),
+    "a write through each row of a loop": (
+        "y = self.lin(x)\nfor column in y.unbind(1):\n    column.add_(1)\nreturn y",
+        ["ViewWrite: column.add_(1)"],
+    ),
+    "a write through a part on the spot": (
+        "y = self.lin(x)\ny.narrow(1, 0, 2).add_(1)\ny.unsqueeze(0).mul_(2)\ny.squeeze(1).mul_(2)\nreturn y",
+        [
+            "ViewWrite: y.narrow(1, 0, 2).add_(1)",
+            "ViewWrite: y.squeeze(1).mul_(2)",
+            "ViewWrite: y.unsqueeze(0).mul_(2)",
+        ],
     ),
     "a global": ("global LAST\ny = x if LAST is None else x - LAST\nLAST = x\nreturn y", ["StateWrite global: LAST"]),
     "a list of the file": (
@@ -372,12 +392,10 @@ SILENT = {
     "a mask before a column, read": "y = x * 2\nreturn y * y[x[:, 0] > 0, 2].sum()",
     "positions modulo a number": "return x + (torch.arange(x.shape[0]) % 4)[:, None]",
     "floats modulo a size": "return self.lin(x) % x.shape[0]",
-    "one write through each of two slices": "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright *= 2\n"
-    "return y",
+    "a write through a slice on the spot": "y = self.lin(x)\ny[:, 0].add_(1)\ny.select(1, 1).mul_(2)\nreturn y",
     "two writes into slices of the tensor": "y = self.lin(x)\ny[:, :2] += 1\ny[:, :2] *= 2\nreturn y",
     "two writes through a slice that is all": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn left",
-    "a slice of another tensor by the same name": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft = x[:, :2] * 2\n"
-    "left *= 2\nreturn y.sum() + left",
+    "a new tensor by the name of a slice": "y = self.lin(x)\nleft = y[:, :2]\nleft = left * 2\nleft *= 2\nreturn y + 1",
     "the clock in a message": "start = time.time()\ny = x * 2\nprint(time.time() - start)\nreturn y",
     "a branch on the clock": "start = time.time()\nif time.time() - start > 5:\n    print('slow')\nreturn x * 2",
     "how many axes data has": "return x.view(2, -1) if x.data.dim() > 2 and x.data.ndim > 2 else x",

@@ -9,6 +9,7 @@ from onnxlint.flow.values.domain import Const, Tensor
 
 X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
 MADE = {
+    "torch.linalg.cond(x)": "tensor",  # a number of the matrices, no control flow
     "torch.zeros(x.shape[0], 3)": "made/float:batch,3",
     "torch.zeros((x.shape[0], 3), dtype=torch.long)": "made/int:batch,3",
     "torch.zeros(x.shape)": "made/float:batch,length,4",

@@ -41,11 +41,11 @@ def test_a_statement_of_several_lines_is_no_reading_after_itself() -> None:
     assert not liveness.base_is_read(tree, "v", 3)
 
 
-def test_a_write_above_the_line_counts_until_the_name_is_bound_anew() -> None:
-    tree = function("v = x.clone()\nv[0] = 1\nw = v\nv = y\nreturn v")
-    assert liveness.written_before(tree, "v", 4)
-    assert not liveness.written_before(tree, "v", 3)
-    assert not liveness.written_before(tree, "v", 6)
+def test_a_name_of_the_line_above_is_told_from_one_of_the_same_line() -> None:
+    tree = function("v = x[0]\nv += 1\nw = x[1]; w += 1\nreturn v")
+    assert liveness.named_above(tree, "v", 3)
+    assert not liveness.named_above(tree, "w", 4)
+    assert not liveness.named_above(tree, "x", 3)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysing import facts_of, project_of
 
-from onnxlint.flow.state.variable_kinds import describe, known_names
+from onnxlint.flow.state.variable_kinds import describe, describe_all
 from onnxlint.flow.values.domain import CONFIG, NONE, UNKNOWN, Const, Data, Dim, Site, Tensor, Tuple, Value
 from onnxlint.flow.values.node_places import NOWHERE, Body, Place
 
@@ -32,7 +32,7 @@ def test_the_words_for(value: Value, words: str) -> None:
 
 
 def test_what_no_remedy_asks_for_is_left_out() -> None:
-    assert known_names({"n": Const(3), "none": NONE, "pair": Tuple((Tensor(),)), "what": UNKNOWN, "b": BATCH}) == {
+    assert describe_all({"n": Const(3), "none": NONE, "pair": Tuple((Tensor(),)), "what": UNKNOWN, "b": BATCH}) == {
         "b": "dim:batch"
     }
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from onnxlint.probes.confirm.dropout_off import SOURCE, held_still
+from onnxlint.probes.confirm.dropout_off import SOURCE, without_dropout
 
 
 class Dropping(nn.Module):
@@ -21,7 +21,7 @@ class Dropping(nn.Module):
 
 def test_in_the_block_a_model_computes_what_it_does_in_eval_mode() -> None:
     model, x = Dropping(), torch.ones(2, 3, 8, 4)
-    with held_still():
+    with without_dropout():
         inside = model(x)
     expected = nn.functional.scaled_dot_product_attention(x, x, x)
     assert torch.allclose(inside, expected)
@@ -30,14 +30,14 @@ def test_in_the_block_a_model_computes_what_it_does_in_eval_mode() -> None:
 
 def test_it_drops_again_where_the_block_raises() -> None:
     before = nn.functional.dropout
-    with pytest.raises(ValueError, match="out"), held_still():
+    with pytest.raises(ValueError, match="out"), without_dropout():
         raise ValueError("out")
     assert nn.functional.dropout is before
 
 
 def test_what_is_dropped_may_be_written_to_without_a_change_of_its_input() -> None:
     x = torch.ones(3)
-    with held_still():
+    with without_dropout():
         nn.functional.dropout(x, 0.5).zero_()
     assert x.sum() == 3
 

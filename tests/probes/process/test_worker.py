@@ -71,6 +71,28 @@ def test_outcome_and_line(
         assert result.report.exporters[exporter].location == evidence[0].frames[0]
 
 
+@pytest.mark.parametrize(
+    ("factory", "refusing"),
+    [
+        ("Cond", ["torchscript"]),
+        ("Nested", ["torchscript"]),
+        ("Scan", ["torchscript"]),
+        ("While", ["torchscript"]),
+        ("Map", ["torchscript", "dynamo"]),
+        ("Spectrum", ["torchscript"]),
+    ],
+)
+def test_control_flow_as_a_function_and_complex_inputs_are_probed(
+    factory: str, refusing: list[str], tmp_path: Path
+) -> None:
+    inputs = "waves" if factory == "Spectrum" else "x23"
+    result = run_probe(hazard(factory, tmp_path, inputs, module="higher_order"))
+    assert [name for name, outcome in outcomes(result).items() if outcome == "export-error"] == refusing
+    assert [name for name, outcome in outcomes(result).items() if outcome == "ok"] == ["dynamo"][len(refusing) - 1 :]
+    for exporter in refusing:
+        assert set(named(result, exporter, "higher_order")) == set(lines(factory, module="higher_order"))
+
+
 def test_every_unsupported_operator_is_named_at_once(tmp_path: Path) -> None:
     result = run_probe(hazard("Unsupported", tmp_path))
     assert outcomes(result) == {"torchscript": "export-error", "dynamo": "export-error"}

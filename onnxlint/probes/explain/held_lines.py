@@ -1,0 +1,105 @@
+"""Proof by intervention: PyTorch with one line held to what it gave on the example, against what the export gives."""
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import torch
+
+from onnxlint.base.probe_records import Probe
+from onnxlint.probes.common import numerics
+from onnxlint.probes.confirm.engines import RuntimeRefused
+from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, bounds_of
+from onnxlint.probes.explain.causes import Explanation
+from onnxlint.probes.exporters import Conversion, Export, line_of, torchscript
+from onnxlint.probes.observe.eager import Eager
+
+
+class Effect(StrEnum):
+    """What PyTorch does on a failing input with one line held to the example's values."""
+
+    SAME = "PyTorch gives what the export gives"  # the line alone explains the failure
+    FAILS = "PyTorch fails as well"  # where the runtime refuses the input
+    OTHER = "PyTorch gives neither its own answer nor the export's"  # the line matters, and another one too
+    NONE = "PyTorch gives its own answer"  # what the trace kept of this line does no harm
+    UNTRIED = ""
+
+
+def judged(probe: Probe, eager: Eager, confirmation: Confirmation, places: list[Explanation]) -> list[Explanation]:
+    """The explanations, each with what holding its line shows; without those that do no harm where others do.
+
+    Those that explain the failure alone come first. Only conversions to a number can be held, only TorchScript keeps
+    them, and where time is short the others are left as they are.
+    """
+    began = time.process_time()
+    hold = _Hold(probe, eager, confirmation)
+    tried: list[tuple[Effect, Explanation]] = []
+    for place in places:
+        late = bool(tried) and eager.costs.over(began)
+        tried.append((Effect.UNTRIED, place) if late else hold.together([place])[0])
+    harmful = [(effect, place) for effect, place in tried if effect is not Effect.NONE] or tried
+    several = [place for effect, place in harmful if effect is Effect.OTHER]
+    if len(several) > 1 and not eager.costs.over(began):
+        rest = [(effect, place) for effect, place in harmful if effect is not Effect.OTHER]
+        harmful = [*rest, *hold.together(several)]
+    ranks = list(Effect)
+    return [place for _, place in sorted(harmful, key=lambda one: min(ranks.index(one[0]), 2))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """Runs failing inputs with the conversions of some lines giving the example's numbers."""
+
+    probe: Probe
+    eager: Eager
+    confirmation: Confirmation
+
+    def together(self, places: list[Explanation]) -> list[tuple[Effect, Explanation]]:
+        """The places with what PyTorch makes of the first one's input where the lines of all are held."""
+        trial, numbers = places[0].trial, [_numbers(self.confirmation.export, place) for place in places]
+        if trial is None or trial.calls > 1 or not all(numbers):
+            return [(Effect.UNTRIED, place) for place in places]
+        held = {key: values for of_place in numbers for key, values in of_place.items()}
+        effect = self._judged(trial, held)
+        lines = [str(place.frames[0].line) for place in places]
+        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
+        proof = f"with {where} held to what the example gave, {effect.value}"
+        return [(effect, replace(place, proof=proof, held=held)) for place in places]
+
+    def _judged(self, trial: Trial, held: torchscript.Held) -> Effect:
+        refused = trial.result is Result.REFUSED
+        model, call = self.eager.inference(), self.eager.call(trial.run)
+        try:
+            outputs = torchscript.outputs_with(model, call, self.probe.root, held)
+        except Exception:  # noqa: BLE001 - user code raises anything, and that it does with a line held is the result
+            return Effect.FAILS if refused else Effect.OTHER
+        bounds = bounds_of(self.probe, self.eager)
+        if numerics.worst(numerics.closely(outputs, trial.run.outputs, bounds)) is None:
+            return Effect.NONE
+        theirs = None if refused else self._answer(trial)
+        if theirs is not None and numerics.worst(numerics.closely(theirs, outputs, bounds)) is None:
+            return Effect.SAME
+        return Effect.OTHER
+
+    def _answer(self, trial: Trial) -> list[torch.Tensor] | None:
+        """What the export gives on the input, in the runtime that failed."""
+        runtime = self.confirmation.runtime
+        if runtime is None or trial.setup is None:
+            return None
+        try:
+            answers = runtime.run(self.confirmation.feeds(trial.run), trial.setup)
+        except RuntimeRefused:
+            return None
+        return [numerics.tensor(value) for value in answers]
+
+
+def _numbers(export: Export, place: Explanation) -> torchscript.Held:
+    """What the conversions at the line of a place gave in the export; nothing where one of them gave no number."""
+    at = line_of(place) if place.frames else None
+    here: dict[tuple[str, int, str], list[Conversion]] = defaultdict(list)
+    for conversion in export.conversions:
+        if conversion.frames and line_of(conversion) == at:
+            here[(*line_of(conversion), conversion.kind)].append(conversion)
+    numbers = {key: [c.number for c in group if c.number is not None] for key, group in here.items()}
+    return numbers if all(len(numbers[key]) == len(group) for key, group in here.items()) else {}

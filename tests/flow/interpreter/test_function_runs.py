@@ -1,0 +1,30 @@
+"""Calls of functions: arguments, recursion, generators, and results that are recalled."""
+
+import pytest
+from analysing import PRELUDE, result_of
+
+from onnxlint.flow.state.variable_kinds import describe
+from onnxlint.flow.values.domain import Const, Seq, Tensor, Value
+
+X = Tensor((Const(2), Const(3)))
+GIVES: dict[str, Value] = {
+    "def g(a, b=2, *c, d=4, **e):\n    return b\ndef f(x):\n    return g(1)": Const(2),
+    "def g(a, *, d=4):\n    return d\ndef f(x):\n    return g(1, d=5)": Const(5),
+    "def f(x):\n    return (lambda n: n)(3)": Const(3),
+}
+
+
+@pytest.mark.parametrize(("source", "value"), GIVES.items())
+def test_what_a_call_gives(source: str, value: Value) -> None:
+    assert result_of(f"{PRELUDE}{source}\n", X) == value
+
+
+def test_a_function_that_yields_gives_a_sequence_of_what_it_yields() -> None:
+    made = result_of(f"{PRELUDE}def g(x):\n    yield x\ndef f(x):\n    return g(x)\n", X)
+    assert isinstance(made, Seq)
+    assert describe(made.item) == "tensor:2,3"
+
+
+def test_a_function_that_calls_itself_without_end_gives_nothing_known() -> None:
+    made = result_of(f"{PRELUDE}def f(x):\n    return f(x)\n", X)
+    assert describe(made) in ("", "tensor:2,3")

@@ -1,0 +1,22 @@
+"""What layers of torch.nn give: the operators that they are, and what the exporters make of them."""
+
+import pytest
+from analysing import BATCH, LENGTH, PRELUDE, result_of
+
+from onnxlint.flow.state.variable_kinds import describe
+from onnxlint.flow.values.domain import Const, Tensor
+
+X = Tensor((BATCH, Const(4), LENGTH))
+GIVES = {
+    "nn.Linear(6, 3)": "tensor/float:batch,4,3",
+    "nn.Flatten()": "tensor:batch,*",
+    "nn.Identity()": "tensor:batch,4,length",
+    "nn.Conv1d(4, 8, 3, padding=1)": "tensor/float:batch,8,length",
+    "nn.Sequential(nn.Conv1d(4, 8, 1), nn.ReLU())": "tensor/float:batch,8,length",
+}
+
+
+@pytest.mark.parametrize(("layer", "words"), GIVES.items())
+def test_what_a_layer_gives(layer: str, words: str) -> None:
+    source = f"{PRELUDE}def f(x):\n    return {layer}(x)\n"
+    assert describe(result_of(source, X)) == words

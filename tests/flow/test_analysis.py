@@ -1,0 +1,35 @@
+"""A run over a project: parts, what an earlier run gave, and what was asked."""
+
+from pathlib import Path
+
+from analysing import PRELUDE
+
+from onnxlint.base.cache import Store
+from onnxlint.flow import analysis
+from onnxlint.project.index import Index
+
+MODEL = (
+    PRELUDE
+    + """
+class M(nn.Module):
+    def forward(self, x: Tensor):
+        return x if x.sum() > 0 else -x
+"""
+)
+
+
+def run(folder: Path, store: Store) -> list[str]:
+    paths = sorted(folder.glob("*.py"))
+    index = Index(store, {})
+    index.read(paths)
+    return [type(seen).__name__ for seen in analysis.analyse_files(index, analysis.Request(), store).observations]
+
+
+def test_an_unchanged_project_gives_the_same_again(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(MODEL)
+    store = Store(tmp_path / "cache")
+    first = run(tmp_path, store)
+    assert "Branch" in first
+    assert run(tmp_path, store) == first
+    (tmp_path / "m.py").write_text(MODEL.replace("x.sum() > 0", "self.training"))
+    assert "Branch" not in run(tmp_path, store)

@@ -1,0 +1,62 @@
+"""Sizes that the code around them settles."""
+
+import ast
+
+import pytest
+
+from onnxlint.flow.values import size_forms
+
+
+def expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+FORMS = {
+    "mask.shape == (b, h, w)": True,
+    "mask.shape[1] == n": True,
+    "position_ids.shape[0] == 4": True,
+    "mask.shape[0] < batch * heads": True,
+    "x.shape[1] == n": False,
+    "mask.shape[1] == 4": False,
+}
+
+
+@pytest.mark.parametrize(("text", "yes"), FORMS.items())
+def test_a_comparison_that_tells_forms_of_one_input(text: str, yes: bool) -> None:
+    test = expression(text)
+    assert isinstance(test, ast.Compare)
+    assert size_forms.tells_forms(test) is yes
+
+
+def test_two_axes_that_are_one_are_unfolded() -> None:
+    body = ast.parse("y = x.view(b, t, 4)").body
+    assert size_forms.unfolds(expression("x.shape[0] == b * t"), body)
+    assert not size_forms.unfolds(expression("x.shape[0] == b * h"), body)
+    assert not size_forms.unfolds(expression("x.shape[0] > b * t"), body)
+
+
+def test_the_tensor_of_which_something_is_a_size() -> None:
+    assert ast.unparse(size_forms.read_sizes_of(expression("self.x.shape[0]")) or expression("no")) == "self.x"
+    assert size_forms.read_sizes_of(expression("x.size(0)")) is None
+
+
+def test_a_tensor_of_one_element_is_squeezed_for_its_item() -> None:
+    statement = ast.parse("n = t.squeeze().item()").body[0]
+    call = next(n for n in ast.walk(statement) if isinstance(n, ast.Call) and ast.unparse(n) == "t.squeeze()")
+    assert size_forms.takes_item(call, statement)
+    assert not size_forms.takes_item(call, None)
+
+
+@pytest.mark.parametrize(("last", "yes"), [("c = torch.stack(parts)", True), ("c = torch.cat(parts)", False)])
+def test_what_is_unbound_and_stacked_again_has_an_axis_of_the_function(last: str, yes: bool) -> None:
+    tree = ast.parse(f"def f(c):\n    parts = list(torch.unbind(c))\n    {last}\n    return c").body[0]
+    call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "torch.unbind")
+    assert size_forms.restacked(call, tree) is yes
+
+
+def test_the_length_of_what_may_be_a_list() -> None:
+    tree = ast.parse("def f(x):\n    if isinstance(x, list):\n        return len(x)\n    return -len(x)").body[0]
+    inside, outside = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "len")
+    first, second = sorted((inside, outside), key=lambda n: n.lineno)
+    assert not size_forms.may_be_list(first, tree)
+    assert size_forms.may_be_list(second, tree)
