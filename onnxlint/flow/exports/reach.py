@@ -9,13 +9,13 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, has_layers, unnamed
+from onnxlint.flow.exports.unheld import Unheld, has_layers, unconfigured, unnamed
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -109,12 +109,13 @@ class Reach:
         bounded = bool(self.roots) and not self.unbounded and any(self._is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
-        unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
+        level = partial(_text, name=MODULE_LEVEL)
+        unheld, unbuilt = Unheld(self.modules, level, scripts), unconfigured(modules, list(own), level, self.top)
         apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
         refusals = refused(modules, [root[:2] for root in self.roots], own)
         for c, reason in own.items():
-            if c in refusals:
-                outside[name_of(c)] = refusals[c]
+            if c in refusals or (c in unbuilt and not self._is_root(c)):
+                outside[name_of(c)] = refusals.get(c) or unbuilt[c]
             elif bounded and not self._is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and (models or reason == _SCRIPTED) and not (bounded and self._is_root(c)):
