@@ -30,12 +30,30 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
         if about and not hidden(finding):
             groups.setdefault((finding.span.path, about), []).append(finding)
     shown: dict[int, Finding | None] = {}
-    for members in filter(lambda members: len(members) > 1, groups.values()):
+    for members in groups.values():
         members.sort(key=_first)
+    for members in filter(lambda members: len(members) > 1, _with_what_follows(groups)):
         shown.update((id(member), None) for member in members)
         shown[id(members[0])] = _together(members)
     findings = (shown.get(id(finding), finding) for finding in report.findings)
     return replace(report, findings=_one_of_copies([f for f in findings if f is not None], sources))
+
+
+def _with_what_follows(groups: Mapping[tuple[str, str], list[Finding]]) -> list[list[Finding]]:
+    """The groups; behind one of complex numbers, those of its file whose numbers were all assigned in its lines."""
+    flowing = [(path, members) for (path, about), members in groups.items() if about.endswith(" complex numbers")]
+    for path, members in flowing:
+        for file, origin in flowing:
+            if file == path and origin and members and origin is not members and _follow(members, origin):
+                origin += members
+                members.clear()
+    return list(groups.values())
+
+
+def _follow(members: Sequence[Finding], origin: Sequence[Finding]) -> bool:
+    lines, harmed = {(f.span.path, f.span.line) for f in origin}, {e for f in origin for e in f.effects}
+    values = [{(s.path, s.line) for s in f.trace if s.message.endswith("is assigned")} for f in members]
+    return all(lines & assigned for assigned in values) and all(harmed.issuperset(f.effects) for f in members)
 
 
 def _one_of_copies(findings: Sequence[Finding], sources: Callable[[str], list[str]]) -> tuple[Finding, ...]:

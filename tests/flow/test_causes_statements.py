@@ -89,10 +89,10 @@ CASES = {
             def forward(self, q):
                 return F.scaled_dot_product_attention(q, q, q, dropout_p=self.p if self.training else 0.0)
     """,
-    "a draw from a distribution": """
+    "a sample that a distribution is asked for is what is wanted": """
         class M(nn.Module):
             def forward(self, mean):
-                return torch.distributions.Normal(mean, 1.0, validate_args=False).rsample()  # expect: ONX305
+                return torch.distributions.Normal(mean, 1.0, validate_args=False).rsample()
     """,
     "the mean of a distribution": """
         class M(nn.Module):

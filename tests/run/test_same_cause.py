@@ -35,6 +35,21 @@ class Other(torch.nn.Module):
     def forward(self, x):
         return torch.view_as_real(spectrum(x)), torch.fft.rfft(x)
 """
+FOLLOWING = """\
+import torch
+
+def halved(z):
+    return torch.complex(z.real / 2, z.imag / 2)
+
+class Part(torch.nn.Module):
+    def forward(self, x):
+        y = torch.fft.rfft(x)
+        return halved(y).abs()
+
+class Apart(torch.nn.Module):
+    def forward(self, re, im):
+        return torch.complex(re, im).abs()
+"""
 LOOPS = """\
 import torch
 
@@ -165,6 +180,11 @@ def test_complex_numbers_are_one_finding_for_a_class_or_a_plain_function(check):
     head = next(f for f in merged.findings if f.span.line == 8)
     assert [s.line for s in head.also] == [11, 12, 12]
     assert set(head.effects) == {"torchscript", "dynamo"}
+
+
+def test_complex_numbers_that_come_through_a_line_of_another_finding_are_listed_there(check):
+    merged = one_per_cause(check(FOLLOWING))
+    assert places(merged, "ONX407") == [(8, [4]), (13, [])]
 
 
 def test_tensors_that_a_function_takes_out_of_the_trace_are_one_finding(check):

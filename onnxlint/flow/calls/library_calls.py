@@ -497,7 +497,7 @@ def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
     if tail[:1].isupper():
         return dom.External(name)
     if tail in ("sample", "rsample", "sample_n"):
-        _drawn(engine, node, name)
+        _drawn(engine, node, name, meant=True)
         return dom.Tensor()
     return dom.Tensor() if tail in ("log_prob", "entropy", "cdf", "icdf") else dom.UNKNOWN
 
@@ -518,15 +518,15 @@ def _from_a_list(index: dom.Tensor) -> bool:
     return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
-def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> None:
-    """A draw from a generator: an observation, unless only training reads what is drawn."""
+def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch", meant: bool = False) -> None:
+    """A draw from a generator, which may be `meant`: an observation, unless only training reads what is drawn."""
     frame = engine.frames[-1]
     if engine.context.tracing and not (
         frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
     ):
         if unexportable_calls.stand_in(engine, node):
             return
-        latent = name.rpartition(".")[2] in _NOISE and _is_latent(frame, node)
+        latent = meant or (name.rpartition(".")[2] in _NOISE and _is_latent(frame, node))
         latent = latent or any(f.unit is not None and _SPARES_DRAWS.search(f.unit.text) for f in engine.frames)
         engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent)
         asked = without_mode(engine.frames)

@@ -104,11 +104,19 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
     losses = 0
     for match in _RETURN.finditer(text):
         value = match["value"]
-        if _LOSS.match(value) or _LOSS_AMONG.match(value) or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
+        by_name = _LOSS.match(value) or _LOSS_AMONG.match(value) or _is_filled_with_losses(text, value)
+        if by_name or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
             losses += 1
         elif not _asked_by_a_flag(text, match.start()):
             return False
     return losses > 0
+
+
+def _is_filled_with_losses(text: str, value: str) -> bool:
+    """True for a variable whose items a forward assigns one by one, each a loss: `out["kl_loss"] = ...`."""
+    name = re.match(r"(\w+)[ \t]*(?:#|$)", value, re.MULTILINE)
+    keys = re.findall(rf"^[ \t]+{name[1]}\[['\"](\w+)['\"]\] *=(?!=)", text, re.MULTILINE) if name is not None else []
+    return bool(keys) and all(map(_names_a_loss, keys))
 
 
 def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> bool:

@@ -9,14 +9,14 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from posixpath import dirname, join, normpath
 
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, has_layers, unnamed
+from onnxlint.flow.exports.unheld import Unheld, has_layers, unconfigured, unnamed
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -115,12 +115,13 @@ class Reach:
         bounded = bool(self.roots) and not self.unbounded and any(self.is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
-        unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
+        level = partial(_text, name=MODULE_LEVEL)
+        unheld, unbuilt = Unheld(self.modules, level, scripts), unconfigured(modules, list(own), level, self.top)
         apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
         refusals = refused(modules, [root[:2] for root in self.roots], own)
         for c, reason in own.items():
-            if c in refusals:
-                outside[name_of(c)] = refusals[c]
+            if c in refusals or (c in unbuilt and not self._is_root(c)):
+                outside[name_of(c)] = refusals.get(c) or unbuilt[c]
             elif bounded and not self.is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and (models or reason == _SCRIPTED) and not (bounded and self._is_root(c)):
@@ -133,7 +134,7 @@ class Reach:
         """The classes with a forward, each with the reason why none would export it, whatever is; or empty."""
         classes = [c for info in self.modules for c in info.classes.values()]
         own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
-        alone = {} if self.roots else unnamed(self.modules, [c for c, reason in own.items() if not reason])
+        alone = {} if self.roots else unnamed(self.modules, [c for c, why in own.items() if not why], self.top)
         trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
         theirs = alone | used_only_by(modules, trained | alone, own)
         return {c: reason or theirs.get(c, "") for c, reason in own.items()}

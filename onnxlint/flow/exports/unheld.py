@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
+from pathlib import PurePath
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
+from onnxlint.project.configurations import words_of_configurations
 
 _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]")
 _AUTOGRAD = "torch.autograd."
@@ -12,6 +14,11 @@ _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Func
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
 _OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
 _BY_CONFIGURATION = re.compile(r"\b(?:instantiate|locate)\(|\bimport_module\((?=[^\0]*\bgetattr\(\w+, *\w)")
+_EVALUATED = re.compile(r"\beval\((\w+)\) if isinstance\(\1, str\)")
+_ASKED_FOR = re.compile(
+    r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)|^(?:from[^\n]*)?import [^\n]*", re.MULTILINE
+)
+_NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
@@ -83,13 +90,36 @@ class Unheld:
         return any(_BY_NAME.search(info.source.text) for info in self._modules)
 
 
-def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo]) -> dict[ClassInfo, str]:
-    """Those of the classes that no code names, where functions build others of them."""
+def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], top: PurePath | None) -> dict[ClassInfo, str]:
+    """Those of the classes that no code names, and no YAML below `top` that it may go by; functions build others."""
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
     alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c)}
-    if not alone or any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
-        return {}
+    if alone and any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
+        words = words_of_configurations(top)
+        alone = {c: why for c, why in alone.items() if words and c.name not in words}
     return alone if any(c not in alone and _is_built(c) for c in classes) else {}
+
+
+def unconfigured(
+    modules: Sequence[ModuleInfo],
+    classes: Sequence[ClassInfo],
+    level: Callable[[ModuleInfo], str],
+    top: PurePath | None,
+) -> dict[ClassInfo, str]:
+    """Of the classes, in a project that evaluates names in YAML, those that none names, nor what is built by others."""
+    evaluating = any(_EVALUATED.search(info.source.text) for info in modules)
+    words = words_of_configurations(top) if evaluating else frozenset()
+    own, built = set(classes), {c for c in classes if c.name in words}
+    if not built:
+        return {}
+    units = [u for i in modules for u in (*i.functions.values(), *i.classes.values()) if u not in own]
+    texts = [*(u.text for u in units), *map(level, modules), *(c.text for c in built)]
+    while texts:
+        named = set(_NAME.findall(_ASKED_FOR.sub("", texts.pop())))
+        new = {c for c in classes if c.name in named and c not in built}
+        texts += [c.text for c in new]
+        built |= new
+    return {c: "no YAML file names it, and nothing that is built by these does" for c in classes if c not in built}
 
 
 def _is_unnamed(c: ClassInfo) -> bool:

@@ -41,6 +41,9 @@ WRAPPERS = {
     "a loss by its name": model(DRAW + "recon_loss = (self.net(x) * noise).mean()\nreturn recon_loss / 2"),
     "a loss with what it was made of": model(DRAW + "loss = self.net(x * noise).mean()\nreturn loss, (x, noise)"),
     "a dict of losses": model(DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "loss": loss, "x": x,\n}'),
+    "a dict that is filled with losses": model(
+        DRAW + 'out = {}\nout["loss"] = self.net(x * noise).mean()\nout["kl_loss"] = x.mean()\nreturn out'
+    ),
     "a loss among statistics": model(
         DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "count": 2,\n    "rate": noise,\n    "loss": loss,\n}'
     ),
@@ -108,6 +111,9 @@ MODELS = {
     ),
     "an embedding where a flag is on": model(
         "noise = torch.rand(2)\nif embed:\n    return self.net(x * noise)\nreturn F.mse_loss(x, x)", "x, embed=True"
+    ),
+    "a dict that is filled with a loss and a result": model(
+        DRAW + 'out = {}\nout["loss"] = noise.mean()\nout["boxes"] = x * noise\nreturn out'
     ),
     "a loss among outputs": model(DRAW + 'return {"logits": x * noise, "loss": noise.mean()}'),
     "something lossless": model(DRAW + "lossless = x * noise\nreturn lossless"),

@@ -63,3 +63,18 @@ class Model(nn.Module):
 )
 def test_the_length_that_a_part_is_built_for_is_set(channels: str, built: str, sure: bool) -> None:
     assert told(HELD.format(channels=channels, built=built)) == [f"Branch dim: L > 64{'' if sure else '?'}"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sure"), [("seq_len", False), ("width, seq_len_q", False), ("seq_len=None", True), ("max_seq_len", True)]
+)
+def test_the_length_that_a_constructor_asks_for_is_set(asked: str, sure: bool) -> None:
+    source = f"""\
+class Attention(nn.Module):
+    def __init__(self, {asked}):
+        super().__init__()
+    def forward(self, x: Tensor):
+        B, L, D = x.shape
+        return x * 2 if L > 64 else x
+"""
+    assert told(source) == [f"Branch dim: L > 64{'' if sure else '?'}"]

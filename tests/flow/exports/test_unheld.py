@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from analysing import PRELUDE, analysed, facts_of, project_of
 
+from onnxlint.config.settings import Settings
 from onnxlint.flow.state.observations import RandomDraw
+from onnxlint.run.pipeline import run_check
 
 MODEL = (
     PRELUDE
@@ -133,6 +137,67 @@ def test_a_class_that_no_code_names_is_not_what_an_application_exports(more: str
 @pytest.mark.parametrize("more", NAMED.values(), ids=NAMED.keys())
 def test_a_class_may_be_built_where_it_is_named_by(more: str) -> None:
     assert "named nowhere else" not in why_of_branches(more)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"), [("name: Other", True), ("_target_: model.Attention", False), (None, False)]
+)
+def test_a_class_that_code_looks_for_by_a_name_is_named_by_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str | None, found: bool
+) -> None:
+    more = "def build(config): return Net() or instantiate(config)"
+    (tmp_path / "model.py").write_text(APPLICATION.format(more=more))
+    if settings is not None:
+        (tmp_path / "conf").mkdir()
+        (tmp_path / "conf" / "model.yaml").write_text(settings)
+    monkeypatch.chdir(tmp_path)
+    report = run_check([Path()], Settings(root=tmp_path, static_only=True, cache=False))
+    reasons = {f.outside for f in report.findings if f.code == "ONX101"}
+    assert ("named nowhere else" in reasons) is found
+
+
+FROM_YAML = (
+    PRELUDE
+    + """
+class Inner(nn.Module):
+    def forward(self, x: Tensor):
+        return x if x.sum() > 1 else -x
+
+class Listed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x: Tensor):
+        return self.inner(x if x.sum() > 2 else -x)
+
+class Unlisted(nn.Module):
+    def forward(self, x: Tensor):
+        return x if x.sum() > 3 else -x
+
+def parse(rows):
+    layers = []
+    for m, args in rows:
+        m = eval(m) if isinstance(m, str) else m
+        if m in [Listed, Unlisted] or isinstance(m, Unlisted):
+            args = [1, *args]
+        layers.append(m(*args))
+    return nn.Sequential(*layers)
+"""
+)
+
+
+def test_of_classes_that_a_parser_evaluates_those_that_yaml_names_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.py").write_text(FROM_YAML)
+    (tmp_path / "net.yaml").write_text("layers: [[Listed, []]]")
+    monkeypatch.chdir(tmp_path)
+    report = run_check([Path()], Settings(root=tmp_path, static_only=True, cache=False))
+    outside = {f.text: bool(f.outside) for f in report.findings if f.code == "ONX101"}
+    assert outside == {"x.sum() > 1": False, "x.sum() > 2": False, "x.sum() > 3": True}
+    (tmp_path / "net.yaml").unlink()
+    report = run_check([Path()], Settings(root=tmp_path, static_only=True, cache=False))
+    assert not any(f.outside for f in report.findings)
 
 
 def test_a_class_that_a_module_imports_with_all_others_may_be_for_users() -> None:
