@@ -7,7 +7,7 @@ a registry), all that is imported counts.
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import PurePath
@@ -114,21 +114,31 @@ class Reach:
         # Where no class was seen, whatever is exported, no name led to it.
         bounded = bool(self.roots) and not self.unbounded and any(self.is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
-        scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
-        level = partial(_text, name=MODULE_LEVEL)
-        unheld, unbuilt = Unheld(self.modules, level, scripts), unconfigured(modules, list(own), level, self.top)
-        apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
-        refusals = refused(modules, [root[:2] for root in self.roots], own)
+        named = {**self._unbuilt(modules, own), **refused(modules, [root[:2] for root in self.roots], own)}
+        unheld = self._unheld(own)
         for c, reason in own.items():
-            if c in refusals or (c in unbuilt and not self._is_root(c)):
-                outside[name_of(c)] = refusals.get(c) or unbuilt[c]
+            if c in named:
+                outside[name_of(c)] = named[c]
             elif bounded and not self.is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and (models or reason == _SCRIPTED) and not (bounded and self._is_root(c)):
                 outside[name_of(c)] = reason
-            elif apart and not self._is_root(c) and c in unheld:
+            elif c in unheld:
                 outside[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
         return outside
+
+    def _unbuilt(self, modules: Sequence[ModuleInfo], own: Mapping[ClassInfo, str]) -> dict[ClassInfo, str]:
+        """The classes that neither code nor a configuration names where classes are looked up by name."""
+        unbuilt = unconfigured(modules, list(own), partial(_text, name=MODULE_LEVEL), self.top)
+        return {c: why for c, why in unbuilt.items() if not self._is_root(c)}
+
+    def _unheld(self, own: Mapping[ClassInfo, str]) -> set[ClassInfo]:
+        """The classes without layers that neither an exporting function nor a model with layers names."""
+        if not self.roots or not any(not reason and has_layers(c) for c, reason in own.items()):
+            return set()
+        scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
+        unheld = Unheld(self.modules, partial(_text, name=MODULE_LEVEL), scripts)
+        return {c for c in own if not self._is_root(c) and c in unheld}
 
     def _by_themselves(self, modules: Sequence[ModuleInfo]) -> dict[ClassInfo, str]:
         """The classes with a forward, each with the reason why none would export it, whatever is; or empty."""

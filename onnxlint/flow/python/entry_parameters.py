@@ -20,7 +20,7 @@ _JAXTYPING = NAMES["jaxtyping"]
 _PLAIN = ("int", "float", "bool", "str", "bytes", "Callable", "device", "dtype", "None", "Literal", "type")
 TENSOR_NAMES = frozenset(NAMES["tensor-parameters"])
 _LABELS = re.compile(
-    r"label|labels(?:_\w+)?|targets?|(?:label|target)_(?:tensor|ids)|gt_\w+|(?:start|end)_positions"
+    r"label|labels(?:_\w+)?|targets?|label_tensor|target_(?:tensor|ids)|gt_\w+|(?:start|end)_positions"
     r"|(?:next_sentence|sentence_order|mask)_labels?"
 )
 # Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
