@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Hashable, Iterator, Sequence, S
 from functools import cached_property, lru_cache
 from pathlib import PurePath
 
-from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, ModuleInfo
+from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.configurations import words_of_configurations
 
 _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]")
@@ -15,9 +15,8 @@ _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!s
 _OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
 _BY_CONFIGURATION = re.compile(r"\b(?:instantiate|locate)\(|\bimport_module\((?=[^\0]*\bgetattr\(\w+, *\w)")
 _EVALUATED = re.compile(r"\beval\((\w+)\) if isinstance\(\1, str\)")
-_ASKED_FOR = re.compile(
-    r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)|^(?:from[^\n]*)?import [^\n]*", re.MULTILINE
-)
+_ASKED_FOR = re.compile(r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)")
+_IMPORTS = re.compile(r"^[ \t]*(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
@@ -93,7 +92,7 @@ class Unheld:
 def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], top: PurePath | None) -> dict[ClassInfo, str]:
     """Those of the classes that no code names, and no YAML below `top` that it may go by; functions build others."""
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
-    alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c)}
+    alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c, modules)}
     if alone and any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
         words = words_of_configurations(top)
         alone = {c: why for c, why in alone.items() if words and c.name not in words}
@@ -115,21 +114,41 @@ def unconfigured(
     units = [u for i in modules for u in (*i.functions.values(), *i.classes.values()) if u not in own]
     texts = [*(u.text for u in units), *map(level, modules), *(c.text for c in built)]
     while texts:
-        named = set(_NAME.findall(_ASKED_FOR.sub("", texts.pop())))
+        named = set(_NAME.findall(_ASKED_FOR.sub("", _IMPORTS.sub("", texts.pop()))))
         new = {c for c in classes if c.name in named and c not in built}
         texts += [c.text for c in new]
         built |= new
     return {c: "no YAML file names it, and nothing that is built by these does" for c in classes if c not in built}
 
 
-def _is_unnamed(c: ClassInfo) -> bool:
+def _is_unnamed(c: ClassInfo, modules: Sequence[ModuleInfo]) -> bool:
     if "." in c.qualname or any(c.decorators):
         return False
-    naming = c.module.project.naming(c.name)
-    if any(_times_named(info.source.text, c.name) for info in naming if info is not c.module):
+    if _OWN_BY_TEXT.search(c.module.source.text):
         return False
-    text = c.module.source.text
-    return _times_named(text, c.name) == _times_named(c.text, c.name) and not _OWN_BY_TEXT.search(text)
+    naming = [i for i in c.module.project.naming(c.name) if i is c.module or _times_named(i.source.text, c.name)]
+    own = _times_named(c.text, c.name)
+    return all(_is_idle(i, c.name, own if i is c.module else 0, modules) for i in naming)
+
+
+def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo]) -> bool:
+    """True where a module has a name as often as its class has itself, and else in methods that nothing names.
+
+    A function that nothing of the project calls may be there for users.
+    """
+    if _times_named(info.source.text, name) == own:
+        return True
+    units = (m for c in info.classes.values() for m in c.methods.values())
+    holding = [u for u in units if name in u.text and not u.name.startswith("__") and u.name != "forward"]
+    uncalled = sum(_times_named(u.text, name) for u in holding if _is_uncalled(u, modules))
+    return 0 < uncalled == _times_named(_IMPORTS.sub("", info.source.text), name) - own
+
+
+def _is_uncalled(unit: FunctionUnit, modules: Sequence[ModuleInfo]) -> bool:
+    """True where the sources name a function once, where it is defined; what torch has of that name is another."""
+    dotted = re.compile(rf"(?<![\w.])[\w.]*\b{unit.name}\b")
+    texts = (info.source.text for info in modules if unit.name in info.source.text)
+    return sum(not name.startswith("torch") for text in texts for name in dotted.findall(text)) == 1
 
 
 def _times_named(text: str, name: str) -> int:

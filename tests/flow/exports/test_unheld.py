@@ -108,10 +108,17 @@ class Sampling(nn.Module):
 NAMED_NOWHERE = {
     "what a function builds the other of": "def build(): return Net()",
     "a comment and a text of several words": "def build(): return Net()  # Attention\nprint('Attention is slow')",
+    "a method that nothing calls; torch has another": (
+        "class Trainer:\n    def nms(self):\n        return Attention()\ndef build():\n"
+        "    return Net(), torchvision.ops.nms"
+    ),
     "a class that is no module": "class Trainer:\n    def __init__(self):\n        self.model = Net()",
 }
 NAMED = {
     "a function": "def build(): return Net() or Attention()",
+    "a method that a function calls": (
+        "class Trainer:\n    def attend(self):\n        return Attention()\ndef build(t): return Net() or t.attend()"
+    ),
     "nothing builds any": "",
     "a text": "def build(): return Net()\nNAMES = ['Attention']",
     "what evaluates a text": "def build(name): return Net() or eval(name)()",
