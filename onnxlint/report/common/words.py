@@ -66,6 +66,8 @@ _SIZES: Mapping[str, str] = {
 _MODE = re.compile(r"values\[(\w+)#\d+\]")
 _LAYOUT = re.compile(r"layout\[(\w+)\]")
 _SEARCHED = re.compile(r"search\[([^\]]*)\]\S*")
+_DIGEST = re.compile(r",? sha1 [0-9a-f]{12}|(?<=…) \(-?[0-9a-f]+\)")  # tells long values apart, and nothing to a reader
+_TWICE = re.compile(r"gives (?P<value>.+) on the example and (?P=value) on this input")
 _LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")  # no width, or none to see
 _ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
@@ -232,7 +234,10 @@ def variation(evidence: Evidence) -> str:
 
 def observed(evidence: Evidence) -> str:
     """What was seen, without terminal escapes; long numbers are rounded."""
-    detail = cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
+    shown = _TWICE.sub(
+        r"gives \g<value> on the example and other values on this input", _DIGEST.sub("", evidence.detail)
+    )
+    detail = cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(shown)), LONGEST_DETAIL)
     return f"{detail}; {plain(evidence.proof)}" if evidence.proof else detail
 
 

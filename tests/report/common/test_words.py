@@ -37,6 +37,25 @@ def test_durations(value: float, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("detail", "shown"),
+    [
+        (
+            "`numpy` gives array of shape (2, 3), sha1 0a1b2c3d4e5f on the example and array of shape (2, 3), "
+            "sha1 5f4e3d2c1b0a on this input",
+            "`numpy` gives array of shape (2, 3) on the example and other values on this input",
+        ),
+        (
+            "`tolist` gives [1, 2… (-5ab) on the example and [1, 3… (77c) on this input",
+            "`tolist` gives [1, 2… on the example and [1, 3… on this input",
+        ),
+        ("`item` gives 2 on the example and 3 on this input", "`item` gives 2 on the example and 3 on this input"),
+    ],
+)
+def test_digests_of_long_values_are_not_shown(detail: str, shown: str) -> None:
+    assert words.observed(Evidence("m", "torchscript", Cause.ESCAPE, Outcome.WRONG_VALUES, (), detail)) == shown
+
+
+@pytest.mark.parametrize(
     ("label", "told"),
     [
         ("values[small#5]", "small values"),
