@@ -242,6 +242,16 @@ def test_what_no_model_built_is_outside_unless_an_open_export_may_come_to_it(mor
     assert _outside(files) == {"model.py": "", "other.py": why if outside else ""}
 
 
+@pytest.mark.parametrize(("parts", "outside"), [("[Conv, Other]", False), ("[Conv]", True)])
+def test_a_class_that_a_configuration_names_may_be_a_part(parts: str, outside: bool, tmp_path: Path) -> None:
+    script = SCRIPT.replace("import Net", "import Net\nfrom other import Other")
+    script = script.replace("main():\n", "main():\n    kinds = [Other]\n")
+    files = {"export.py": script, "model.py": _net("Net").replace("-x", "self.unknown(x)"), "other.py": _net("Other")}
+    (tmp_path / "model.yaml").write_text(f"parts: {parts}\n")
+    seen = analysed(written(files, tmp_path)).observations
+    assert {bool(o.outside) for o in seen if isinstance(o, Branch) and o.span.path.endswith("other.py")} == {outside}
+
+
 def test_an_arm_that_a_flag_keeps_from_exporting_counts_for_its_callers_too() -> None:
     """The caller leaves the flag at its default; what the arm exports is known from that caller."""
     script = "import torch\nfrom model import Net, Holder\n\ndef save(m, full=False):\n    if full:\n"
