@@ -21,8 +21,9 @@ from onnxlint.flow import part_results
 from onnxlint.flow.part_results import Analysis, Outcome
 from onnxlint.flow.state.candidates import Candidate, candidates
 from onnxlint.flow.state.observations import Observation
-from onnxlint.flow.state.partitions import Declared, Part, in_order, mentioned, name_of, partition
+from onnxlint.flow.state.partitions import Declared, Part, common_folder, in_order, mentioned, name_of, partition
 from onnxlint.flow.state.problems import Guard, Problem
+from onnxlint.project import configurations
 from onnxlint.project.classes import Reads
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
@@ -55,13 +56,14 @@ class Request:
 
 
 class _Whole(msgspec.Struct, frozen=True, array_like=True):
-    """What a whole run gave. `models` is None where nobody asked for them."""
+    """What a whole run gave, with the state of the configuration files. `models` is None if nobody asked for them."""
 
     observations: list[tuple[str, dict[str, Any]]]
     problems: tuple[Problem, ...]
     models: tuple[Candidate, ...] | None
     faulty: dict[str, Diagnostic]
     probed: dict[str, bytes]
+    configured: tuple[str, bytes]
 
 
 _whole = msgspec.msgpack.Decoder(_Whole)
@@ -86,7 +88,7 @@ def analyse_files(index: Index, request: Request, store: Store, workers: Workers
     problems = tuple(dict.fromkeys(guard.problems))
     probed = {path: hashed for _, o in outcomes for path, hashed in o.probed.items()}
     faulty = {str(path): index.faulty[path] for path in index.faulty if path in index.digests}
-    run.keep("run", key, _Whole(part_results.plain(seen), problems, models, faulty, probed))
+    run.keep("run", key, _Whole(part_results.plain(seen), problems, models, faulty, probed, run.configurations.state))
     return Analysis(seen, problems, models or ())
 
 
@@ -110,6 +112,8 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
     if request.probing and whole.models is None:
         return None
     if not all(index.hash_of(path) == hashed for path, hashed in whole.probed.items()):
+        return None
+    if not configurations.unchanged(whole.configured):
         return None
     index.faulty.update((Path(path), diagnostic) for path, diagnostic in whole.faulty.items())
     return Analysis(seen, whole.problems, whole.models or ())
@@ -136,6 +140,8 @@ class _Run:
         self._run_part = run_part
         modules = self._project.modules
         self.modules = in_order(modules[path] for path in index.own if path in modules)
+        top = common_folder(m.source.path for m in self.modules) if self.modules else None
+        self.configurations = configurations.Configurations(top)
 
     def outcomes(self) -> list[tuple[list[Observation], Outcome]]:
         """What every part gave, in an order that depends on the files alone."""
@@ -144,12 +150,12 @@ class _Run:
         declared = self._request.declared
         groups = list(partition(self.modules)) if self.modules else [()]
         if len(groups) == 1:
-            return self._all(with_reach([Part(groups[0], declared)], self.modules))
+            return self._all(with_reach([Part(groups[0], declared)], self.modules, self.configurations))
         first = self._all([Part((), declared)]) if declared else []
         built = frozenset(name for _, o in first for name in o.built)
         ran = frozenset(name for _, o in first for name in o.ran)
         parts = [Part(g, (), foreign, built, ran) for g, foreign in zip(groups, mentioned(groups), strict=True)]
-        parts = with_reach(parts, self.modules)
+        parts = with_reach(parts, self.modules, self.configurations)
         second = self._all(parts)
         everywhere = ran.union(*(o.ran for _, o in second))
         third = []
@@ -192,10 +198,10 @@ class _Run:
             parts += [os.fsencode(info.source.path), info.name, info.path, self._index.digests[info.source.path]]
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         parts.append("declared" if part.declared else "")
-        for names in (part.foreign, part.built, part.run, part.only or (), part.set_length):
+        for names in (part.foreign, part.built, part.run, part.only or (), part.set_length, part.configured):
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
         parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers, *part.exports]
-        parts += ["|", *part.called]
+        parts += ["|", *part.called, "|", *part.inferring]
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 

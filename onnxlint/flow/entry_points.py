@@ -28,14 +28,13 @@ from onnxlint.flow.python.entry_parameters import used_as_tensor
 from onnxlint.flow.state.budget import ENTRY, LINE
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.constructor_calls import ConstructorCalls, changed_numbers
-from onnxlint.flow.state.partitions import Part, common_folder, name_of
+from onnxlint.flow.state.partitions import Part, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import noting_passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
-from onnxlint.project.configurations import words_of_configurations
 
 # In a dict of classes, from which settings choose parts.
 _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
@@ -151,9 +150,7 @@ def _jobs(
 
 def _beside(engine: Interpreter, part: Part, unreached: Sequence[ClassInfo]) -> Sequence[ClassInfo]:
     """Those of some classes that nothing built so far nor any YAML names, and that no open export may come to."""
-    apart = [c for c in unreached if c not in engine.created]
-    words = words_of_configurations(common_folder(m.source.path for m in part.modules)) if apart else ()
-    apart = [c for c in apart if c.name not in words]
+    apart = [c for c in unreached if c not in engine.created and name_of(c) not in part.configured]
     calls = open_calls(engine.exports, part.exports)
     if not calls:
         return apart

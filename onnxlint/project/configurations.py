@@ -2,19 +2,42 @@
 
 import os
 import re
-from pathlib import PurePath
+from functools import cached_property
+from pathlib import Path, PurePath
 
+from onnxlint.base.cache import digest
 from onnxlint.base.files import read_text
 
 FOLDERS, LARGEST = 5_000, 200_000  # folders that are looked at; bytes of a file that is read
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def words_of_configurations(top: PurePath | None) -> frozenset[str]:
-    """The words in the YAML files below a folder; none where it has too many folders to look at."""
+class Configurations:
+    """The YAML files of a project, which are read once somebody asks for their words."""
+
+    def __init__(self, top: PurePath | None) -> None:
+        self._top = top
+        self._asked = False
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words in the files below the folder; none where it has too many folders to look at."""
+        self._asked = True
+        return _words_below(self._top) if self._top is not None and self._top.is_absolute() else frozenset()
+
+    @property
+    def state(self) -> tuple[str, bytes]:
+        """The folder and a hash of the words, if anybody asked for them: what was made of them holds as long."""
+        return (str(self._top), digest(*sorted(self.words))) if self._asked else ("", b"")
+
+
+def unchanged(state: tuple[str, bytes]) -> bool:
+    """Whether the files of such a state have the same words now."""
+    return not state[0] or digest(*sorted(Configurations(Path(state[0])).words)) == state[1]
+
+
+def _words_below(top: PurePath) -> frozenset[str]:
     words: set[str] = set()
-    if top is None or not top.is_absolute():
-        return frozenset()
     for count, (folder, folders, files) in enumerate(os.walk(top)):
         if count > FOLDERS:
             return frozenset()

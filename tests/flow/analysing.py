@@ -14,13 +14,14 @@ from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import Analysis
 from onnxlint.flow.state.candidates import candidates
 from onnxlint.flow.state.observations import Call, FrozenArgument, Observation, Output
-from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
+from onnxlint.flow.state.partitions import Declared, Part, common_folder, in_order, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.flow.state.variable_kinds import describe
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Const, Dim, Function, Seq, Tuple, Value
 from onnxlint.project.classes import ModuleInfo
+from onnxlint.project.configurations import Configurations
 from onnxlint.project.modules import Project
 from onnxlint.rules.engine.findings import run_rules
 from onnxlint.source.parse import SourceFile, parse_source
@@ -84,7 +85,8 @@ def analyse(
     """Run every entry point of a project and return the observations, and with `probing` the models found."""
     engine = Interpreter(project, OpTable.load(torch), opset, exporters, debug)
     modules = tuple(in_order(project.modules.values()))
-    run = run_part(engine, with_reach([Part(modules, tuple(declared))], modules)[0])
+    top = common_folder(m.source.path for m in modules) if modules else None
+    run = run_part(engine, with_reach([Part(modules, tuple(declared))], modules, Configurations(top))[0])
     seen = tuple(engine.observations.values())
     if not probing:
         return Analysis(seen, run.problems)

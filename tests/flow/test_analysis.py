@@ -33,3 +33,38 @@ def test_an_unchanged_project_gives_the_same_again(tmp_path: Path) -> None:
     assert run(tmp_path, store) == first
     (tmp_path / "m.py").write_text(MODEL.replace("x.sum() > 0", "self.training"))
     assert "Branch" not in run(tmp_path, store)
+
+
+EXPORT = """
+import torch
+from m import M
+
+
+class Known(torch.nn.Module):
+    def forward(self, x):
+        return self.unknown(x)
+
+
+def main():
+    kinds = [M]
+    torch.onnx.export(Known().eval(), torch.zeros(1, 3), "k")
+"""
+
+
+def test_what_a_configuration_names_now_is_not_answered_from_an_earlier_run(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(MODEL)
+    (tmp_path / "export.py").write_text(EXPORT)
+    store = Store(tmp_path / "cache")
+
+    def outside() -> set[bool]:
+        index = Index(store, {})
+        index.read(sorted(tmp_path.glob("*.py")))
+        seen = analysis.analyse_files(index, analysis.Request(), store).observations
+        return {bool(o.outside) for o in seen if type(o).__name__ == "Branch"}
+
+    assert outside() == {True}
+    (tmp_path / "net.yaml").write_text("parts: [M]")
+    assert outside() == {False}
+    assert outside() == {False}
+    (tmp_path / "net.yaml").unlink()
+    assert outside() == {True}

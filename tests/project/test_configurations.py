@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint.project import configurations
-from onnxlint.project.configurations import words_of_configurations
+from onnxlint.project.configurations import Configurations, unchanged
 
 
 def test_the_words_of_yaml_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,9 +17,28 @@ def test_the_words_of_yaml_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "b.yml").write_text("- Wide" + " " * 10)
     (tmp_path / ".hidden" / "c.yaml").write_text("Hidden")
     (tmp_path / "d.txt").write_text("Text")
-    assert words_of_configurations(tmp_path) == {"net", "models", "Tall", "a", "comment", "Wide"}
+    assert Configurations(tmp_path).words == {"net", "models", "Tall", "a", "comment", "Wide"}
     monkeypatch.setattr(configurations, "LARGEST", 10)
-    assert words_of_configurations(tmp_path) == frozenset()
+    assert Configurations(tmp_path).words == frozenset()
     monkeypatch.setattr(configurations, "FOLDERS", 0)
-    assert words_of_configurations(tmp_path) == frozenset()
-    assert words_of_configurations(None) == frozenset()
+    assert Configurations(tmp_path).words == frozenset()
+    assert Configurations(None).words == frozenset()
+
+
+def test_what_nobody_asked_for_holds_whatever_changes(tmp_path: Path) -> None:
+    files = Configurations(tmp_path)
+    (tmp_path / "a.yaml").write_text("Net")
+    assert unchanged(files.state)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "same"), [("b.yaml", "Net", True), ("b.yaml", "Other", False), ("a.yaml", "", False)]
+)
+def test_words_that_were_asked_for_hold_until_a_file_has_others(
+    name: str, text: str, same: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").write_text("Net")
+    files = Configurations(tmp_path)
+    assert files.words == {"Net"}
+    (tmp_path / name).write_text(text)
+    assert unchanged(files.state) is same

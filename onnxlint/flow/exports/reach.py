@@ -20,6 +20,7 @@ from onnxlint.flow.exports.unheld import Unheld, has_layers, unconfigured, unnam
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
+from onnxlint.project.configurations import Configurations
 from onnxlint.project.modules import imported
 from onnxlint.project.outline import LIBRARIES, dotted
 
@@ -64,9 +65,12 @@ def may_export(text: str) -> bool:
 class Reach:
     """The definitions that exports of some modules may come to, or `only` some of these: pairs of module and name."""
 
-    def __init__(self, modules: Sequence[ModuleInfo], only: Collection[str] = ()) -> None:
+    def __init__(
+        self, modules: Sequence[ModuleInfo], only: Collection[str] = (), configurations: Configurations | None = None
+    ) -> None:
         self.modules = modules
         self.top = common_folder(m.source.path for m in modules) if modules else None
+        self._configurations = configurations or Configurations(None)
         self._twins: dict[str, list[ModuleInfo]] = {}
         for info in modules:
             self._twins.setdefault(info.name, []).append(info)
@@ -129,7 +133,7 @@ class Reach:
 
     def _unbuilt(self, modules: Sequence[ModuleInfo], own: Mapping[ClassInfo, str]) -> dict[ClassInfo, str]:
         """The classes that neither code nor a configuration names where classes are looked up by name."""
-        unbuilt = unconfigured(modules, list(own), partial(_text, name=MODULE_LEVEL), self.top)
+        unbuilt = unconfigured(modules, list(own), partial(_text, name=MODULE_LEVEL), self._configurations)
         return {c: why for c, why in unbuilt.items() if not self._is_root(c)}
 
     def _unheld(self, own: Mapping[ClassInfo, str]) -> set[ClassInfo]:
@@ -144,7 +148,8 @@ class Reach:
         """The classes with a forward, each with the reason why none would export it, whatever is; or empty."""
         classes = [c for info in self.modules for c in info.classes.values()]
         own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
-        alone = {} if self.roots else unnamed(self.modules, [c for c, why in own.items() if not why], self.top)
+        models = [c for c, why in own.items() if not why]
+        alone = {} if self.roots else unnamed(self.modules, models, self._configurations)
         trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
         theirs = alone | used_only_by(modules, trained | alone, own)
         return {c: reason or theirs.get(c, "") for c, reason in own.items()}
@@ -377,9 +382,12 @@ class Reach:
         return self._inner[info]
 
 
-def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Part]:
+def with_reach(
+    parts: Sequence[Part], modules: Sequence[ModuleInfo], configurations: Configurations | None = None
+) -> list[Part]:
     """Parts of modules that know which of their definitions no export comes to."""
-    reach = Reach(modules)
+    configurations = configurations or Configurations(None)
+    reach = Reach(modules, configurations=configurations)
     outside, callers, reached = reach.outside(), reach.callers(), []
     scripts = (_text(info, name.partition(".")[0]) for info, name in reach.exporting)
     called = methods_called(scripts, [_text(info, name.partition(".")[0]) for info, name, _ in reach.roots])
@@ -393,7 +401,9 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
         reached.append(replace(common, outside=own, callers=mine))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
-        return [replace(reached[0], exports=exports, origin=reach.origin)]
+        classes = (c for info in modules for c in info.classes.values())
+        configured = frozenset(name_of(c) for c in classes if c.name in configurations.words)
+        return [replace(reached[0], exports=exports, origin=reach.origin, configured=configured)]
     return reached
 
 

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
-from pathlib import PurePath
 
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, FunctionUnit, ModuleInfo
-from onnxlint.project.configurations import words_of_configurations
+from onnxlint.project.configurations import Configurations
 
 _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]")
 _AUTOGRAD = "torch.autograd."
@@ -89,12 +88,14 @@ class Unheld:
         return any(_BY_NAME.search(info.source.text) for info in self._modules)
 
 
-def unnamed(modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], top: PurePath | None) -> dict[ClassInfo, str]:
-    """Those of the classes that no code names, and no YAML below `top` that it may go by; functions build others."""
+def unnamed(
+    modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], configurations: Configurations
+) -> dict[ClassInfo, str]:
+    """Those of the classes that no code names, and no YAML that it may go by; functions build others."""
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
     alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c, modules)}
     if alone and any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
-        words = words_of_configurations(top)
+        words = configurations.words
         alone = {c: why for c, why in alone.items() if words and c.name not in words}
     return alone if any(c not in alone and _is_built(c) for c in classes) else {}
 
@@ -103,11 +104,11 @@ def unconfigured(
     modules: Sequence[ModuleInfo],
     classes: Sequence[ClassInfo],
     level: Callable[[ModuleInfo], str],
-    top: PurePath | None,
+    configurations: Configurations,
 ) -> dict[ClassInfo, str]:
     """Of the classes, in a project that evaluates names in YAML, those that none names, nor what is built by others."""
     evaluating = any(_EVALUATED.search(info.source.text) for info in modules)
-    words = words_of_configurations(top) if evaluating else frozenset()
+    words = configurations.words if evaluating else frozenset()
     own, built = set(classes), {c for c in classes if c.name in words}
     if not built:
         return {}
