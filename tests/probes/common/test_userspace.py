@@ -17,7 +17,7 @@ from onnxlint.probes.common import userspace
 from onnxlint.probes.common.userspace import (
     error_frames,
     is_user_code,
-    kept,
+    nearest,
     python_frames,
     relative,
     torchscript_frames,
@@ -116,10 +116,10 @@ def test_deep_in_a_library_the_line_that_called_it_is_kept() -> None:
     inside = Location("env/site-packages/zoo/9.py", 9)
     mine = [Location("models/a.py", 3), Location("models/b.py", 4)]
     stack = [*library, inside, *mine]
-    assert kept(stack, "/home/me", 2) == (*library[:2], mine[0])
-    assert kept(stack, None, 2) == tuple(library[:2])
-    assert kept([mine[0], *stack], "/home/me", 2) == (mine[0], library[0])
-    assert kept(library, "/home/me", 2) == tuple(library[:2])
+    assert nearest(stack, "/home/me", 2) == (*library[:2], mine[0])
+    assert nearest(stack, None, 2) == tuple(library[:2])
+    assert nearest([mine[0], *stack], "/home/me", 2) == (mine[0], library[0])
+    assert nearest(library, "/home/me", 2) == tuple(library[:2])
 
 
 def test_formatted_stacks_name_functions_as_code_objects_do(tmp_path: Path) -> None:
