@@ -67,6 +67,10 @@ def remove(folder: str) -> None:
             for place in (os.path.dirname(path), path):
                 if place.startswith(folder) and not os.path.islink(place):
                     os.chmod(place, 0o700)
+            for parent, inner, _ in os.walk(path):
+                for place in (os.path.join(parent, name) for name in inner):
+                    if not os.path.islink(place):
+                        os.chmod(place, 0o700)
             shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
     if os.path.isdir(folder):
