@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from probing import FOLDER
 
 from onnxlint.base.probe_records import Probe, ProbeResult
@@ -135,26 +134,6 @@ def test_nothing_is_run_where_nothing_is_decided(monkeypatch: pytest.MonkeyPatch
     explore(asked, eager)
     monkeypatch.setattr("onnxlint.probes.search.branch_search.decide", None)
     assert search(asked, eager) == []
-
-
-def test_margins_follow_truth_values_through_logic_and_counts() -> None:
-    class Logic(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            if ~(x > 2).any():
-                x = x + 1
-            if ((x > 0) & (x < 9)).sum() > 2 or (x == 5).all():
-                x = x + 1
-            return x
-
-    x = torch.tensor([0.5, 1.0, 1.5], requires_grad=True)
-    first, second, *_ = decide(Logic(), (x,), {}, None, gradients=True).decisions
-    assert (first.value, second.value) == (True, True)
-    assert first.margin is not None
-    assert float(first.margin.detach()) == pytest.approx(0.5)
-    assert second.margin is not None
-    assert float(second.margin.detach()) == 1.0
-    (gradient,) = torch.autograd.grad(second.margin, x)
-    assert float(gradient.abs().sum()) > 0
 
 
 @pytest.mark.slow
