@@ -9,7 +9,8 @@ repositories that nothing had been mended for: 75 of 109 shown findings true in 
 causes), 41 of 130 in the seventh (71 unhelpful, 52 of the 130 in one repository), each made after most classes of those
 before it had been mended. Of the eighth, eight repositories of vision have 16 of 32 true (14 unhelpful, 2 false), eight
 of speech, audio, robotics, video, text, point clouds and recommendation 10 of 54 (31 unhelpful, 13 false, 25 of the 54
-in one repository). Of the ninth, four of vision have 5 of 16 (11 unhelpful, 10 of them in one vendored folder).
+in one repository). Of the ninth, four of vision have 5 of 16 (11 unhelpful, 10 of them in one vendored folder), four of
+speech, medicine and time series 12 of 26 (11 unhelpful, 3 false).
 
     python tests/field/score.py FOLDER [--onnxlint COMMAND]
 """
