@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import takewhile
 from operator import itemgetter
+from typing import TypeGuard
 
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values.node_places import nodes_of
@@ -13,7 +14,7 @@ from onnxlint.flow.values.node_places import nodes_of
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 _SIBLINGS = 100  # further names of one tensor that are asked about
 
-_Bound = tuple[int, str | None]  # the line that binds a name, and what that is a view of
+_Bound = tuple[int, str | None, bool]  # the line that binds a name, what that is a view of, and if only of a part
 
 
 class _Names:
@@ -21,24 +22,29 @@ class _Names:
 
     def __init__(self, function: ast.AST) -> None:
         self.bound: dict[str, list[_Bound]] = {}
-        self.views: dict[str, list[tuple[int, str]]] = {}  # of a name: those bound to a view of it, and where
+        self.views: dict[str, list[tuple[int, str, bool]]] = {}  # of a name: where which is bound to a view of it
         self.uses: dict[str, list[tuple[int, bool]]] = {}  # True where it is bound anew
+        self.wholes: dict[str, list[tuple[int, bool]]] = {}  # the same without uses of a part, or of its size
         self.ends: dict[int, int] = {}  # of the statement that begins in a line
+        parts = {id(n.value) for n in nodes_of(function) if isinstance(n, ast.Subscript) or _is_partial(n)}
         for node in nodes_of(function):
             if isinstance(node, ast.Name):
-                self.uses.setdefault(node.id, []).append((node.lineno, isinstance(node.ctx, ast.Store)))
+                use = node.lineno, isinstance(node.ctx, ast.Store)
+                self.uses.setdefault(node.id, []).append(use)
+                if id(node) not in parts:
+                    self.wholes.setdefault(node.id, []).append(use)
             elif isinstance(node, _SIMPLE):
                 self.ends[node.lineno] = max(self.ends.get(node.lineno, 0), node.end_lineno or node.lineno)
-        for line, names, base in _bindings(function):
+        for line, names, base, part in _bindings(function):
             for name in sorted(names):
-                self.bound.setdefault(name, []).append((line, base))
+                self.bound.setdefault(name, []).append((line, base, part))
                 if base is not None:
-                    self.views.setdefault(base, []).append((line, name))
+                    self.views.setdefault(base, []).append((line, name, part))
         for bound in self.bound.values():
             bound.sort(key=itemgetter(0))  # those of one line stay as they are
         for views in self.views.values():
             views.sort(key=itemgetter(0))
-        for uses in self.uses.values():
+        for uses in (*self.uses.values(), *self.wholes.values()):
             uses.sort()
 
     def latest(self, name: str, before: int) -> _Bound | None:
@@ -47,9 +53,9 @@ class _Names:
         at = bisect_left(bindings, before, key=itemgetter(0))
         return bindings[bisect_left(bindings, bindings[at - 1][0], key=itemgetter(0))] if at else None
 
-    def read_after(self, name: str, line: int) -> bool:
-        """True where a name is read below the statement at a line before it is bound anew, in the order of lines."""
-        uses = self.uses.get(name, [])
+    def read_after(self, name: str, line: int, whole: bool = False) -> bool:
+        """True where a name is read, as a `whole`, below the statement at a line before it is bound anew, by lines."""
+        uses = (self.wholes if whole else self.uses).get(name, [])
         at = bisect_left(uses, (max(self.ends.get(line, line), line) + 1,))
         return at < len(uses) and not uses[at][1]
 
@@ -62,23 +68,25 @@ def _names(function: ast.AST) -> _Names:
 def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     """True when the function reads, after `line` of its tree, what `name` is a view of, or another name for the tensor.
 
-    A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
+    A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it. Of what
+    `name` is a part of, no other part counts: `q` and `k` are each a slice of `qkv`.
     """
     names = _names(function)
     latest = names.latest(name, line + 1)
     if latest is None:
         return False
-    bound_at, base = latest
+    bound_at, base, part = latest
     if base is None:
         return False
     if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
         earlier = names.latest(name, bound_at)
-        return earlier is not None and earlier[1] not in (None, name) and names.read_after(earlier[1] or "", line)
-    if names.read_after(base, line):
+        return earlier is not None and earlier[1] not in (None, name) and names.read_after(earlier[1] or "", line, part)
+    if names.read_after(base, line, part):
         return True
     views = names.views[base]
     views = views[: bisect_left(views, line + 1, key=itemgetter(0))][-_SIBLINGS:]
-    return any(names.read_after(n, line) for at, n in views if at != bound_at and n not in (name, base))
+    others = ((at, n) for at, n, is_part in views if not (part and is_part))
+    return any(names.read_after(n, line) for at, n in others if at != bound_at and n not in (name, base))
 
 
 def is_read(function: ast.AST, name: str, line: int) -> bool:
@@ -107,6 +115,22 @@ def named_above(function: ast.AST, name: str, line: int) -> bool:
     return bound is not None and bound[0] < line
 
 
+def _is_part(view: ast.expr) -> bool:
+    """True for `x[:, 0]`, `x.select(1, 0)` and parts of such, no other view among them."""
+    inner: ast.expr = view
+    while isinstance(inner, ast.Subscript) or (isinstance(inner, ast.Call) and _is_partial(inner.func)):
+        inner = inner.value if isinstance(inner, ast.Subscript) else inner.func.value  # type: ignore[attr-defined]
+    return inner is not view and isinstance(inner, ast.Name)
+
+
+def _is_partial(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """True for `x.shape`, `x.select` and such: they ask for the size of what a name is, or for a part of it."""
+    return isinstance(node, ast.Attribute) and node.attr in _PARTIAL
+
+
+_PARTIAL = frozenset(("shape", "dtype", "device", "ndim", "size", "dim", "select", "narrow"))
+
+
 def writes_in_place(node: ast.AST) -> bool:
     """True for `x.mul_(2)` and its like."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -121,21 +145,22 @@ def written_by(node: ast.AST) -> ast.AST:
     return node
 
 
-def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
+def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None, bool]]:
     for node in nodes_of(function):
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            yield node.lineno, frozenset((node.target.id,)), root(node.iter)
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call):
+            yield node.lineno, frozenset((node.target.id,)), root(node.iter), False
         if not isinstance(node, ast.Assign):
             continue
         names: set[str] = set()
         for target in node.targets:
             pairs = _paired(target, node.value)
-            yield from ((node.lineno, frozenset((n.id,)), root(v)) for n, v in pairs if isinstance(n, ast.Name))
+            one = ((n.id, v) for n, v in pairs if isinstance(n, ast.Name))
+            yield from ((node.lineno, frozenset((name,)), root(v), _is_part(v)) for name, v in one)
             if not pairs:
                 parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
                 names.update(n.id for n in parts if isinstance(n, ast.Name))
         if names:
-            yield node.lineno, frozenset(names), root(node.value)
+            yield node.lineno, frozenset(names), root(node.value), _is_part(node.value)
 
 
 def _paired(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:

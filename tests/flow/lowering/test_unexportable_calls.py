@@ -392,6 +392,8 @@ SILENT = {
     "a mask before a column, read": "y = x * 2\nreturn y * y[x[:, 0] > 0, 2].sum()",
     "positions modulo a number": "return x + (torch.arange(x.shape[0]) % 4)[:, None]",
     "floats modulo a size": "return self.lin(x) % x.shape[0]",
+    "a write to one of several parts": "y = self.lin(x)\nq = y[:, 0]\nq *= 2\nreturn q + y[:, 1]",
+    "a write to each of a list": "y = [self.lin(x)[:, :2]]\nfor row in y:\n    row += 1\nreturn torch.stack(y)",
     "a write through a slice on the spot": "y = self.lin(x)\ny[:, 0].add_(1)\ny.select(1, 1).mul_(2)\nreturn y",
     "two writes into slices of the tensor": "y = self.lin(x)\ny[:, :2] += 1\ny[:, :2] *= 2\nreturn y",
     "two writes through a slice that is all": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn left",

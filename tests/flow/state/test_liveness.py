@@ -32,8 +32,13 @@ def test_the_base_of_a_view_is_read_after_a_write_to_it(body: str, read: bool) -
 
 
 def test_another_view_of_the_same_tensor_reads_it_too() -> None:
-    tree = function("a = x[0]\nv = x[1]\nv += 1\nreturn a")
+    tree = function("a = x.view(-1)\nv = x[1]\nv += 1\nreturn a")
     assert liveness.base_is_read(tree, "v", 4)
+
+
+def test_another_part_of_the_same_tensor_does_not() -> None:
+    tree = function("a = x[0]\nv = x[1]\nv += 1\nb = x.select(0, 2)\nreturn a + b + x[3] + x.shape[0]")
+    assert not liveness.base_is_read(tree, "v", 4)
 
 
 def test_a_statement_of_several_lines_is_no_reading_after_itself() -> None:
