@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -62,25 +63,33 @@ class _Hold:
             return [(Effect.UNTRIED, place) for place in places]
         held = {key: values for of_place in numbers for key, values in of_place.items()}
         effect = self._judged(trial, held)
-        lines = [str(place.frames[0].line) for place in places]
-        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
-        proof = f"with {where} held to what the example gave, {effect.value}"
+        if effect is Effect.UNTRIED:
+            return [(effect, place) for place in places]
+        proof = f"with {_lines(places)} held to what the example gave, {effect.value}"
         return [(effect, replace(place, proof=proof, held=held)) for place in places]
 
     def _judged(self, trial: Trial, held: torchscript.Held) -> Effect:
-        refused = trial.result is Result.REFUSED
-        model, call = self.eager.inference(), self.eager.call(trial.run)
-        try:
-            outputs = torchscript.outputs_with(model, call, self.probe.root, held)
-        except Exception:  # noqa: BLE001 - user code raises anything, and that it does with a line held is the result
-            return Effect.FAILS if refused else Effect.OTHER
-        bounds = bounds_of(self.probe, self.eager)
-        if numerics.worst(numerics.closely(outputs, trial.run.outputs, bounds)) is None:
+        refused, eagers = trial.result is Result.REFUSED, trial.run.outputs
+        outputs = self._outputs(trial, held)
+        if outputs is not None and self._alike(outputs, eagers):
             return Effect.NONE
-        theirs = None if refused else self._answer(trial)
-        if theirs is not None and numerics.worst(numerics.closely(theirs, outputs, bounds)) is None:
+        theirs = None if refused or outputs is None else self._answer(trial)
+        if theirs is not None and outputs is not None and self._alike(theirs, outputs):
             return Effect.SAME
-        return Effect.OTHER
+        control = self._outputs(trial, {})
+        if control is None or not self._alike(control, eagers):
+            return Effect.UNTRIED  # the tracer itself changes what the model does on this input
+        return Effect.FAILS if refused and outputs is None else Effect.OTHER
+
+    def _outputs(self, trial: Trial, held: torchscript.Held) -> list[torch.Tensor] | None:
+        """What PyTorch gives under the tracer; None where it fails."""
+        try:
+            return torchscript.outputs_with(self.eager.inference(), self.eager.call(trial.run), self.probe.root, held)
+        except Exception:  # noqa: BLE001 - user code raises anything, and that it does is the result
+            return None
+
+    def _alike(self, ours: Sequence[torch.Tensor], theirs: Sequence[torch.Tensor]) -> bool:
+        return numerics.worst(numerics.closely(ours, theirs, bounds_of(self.probe, self.eager))) is None
 
     def _answer(self, trial: Trial) -> list[torch.Tensor] | None:
         """What the export gives on the input, in the runtime that failed."""
@@ -92,6 +101,15 @@ class _Hold:
         except RuntimeRefused:
             return None
         return [numerics.tensor(value) for value in answers]
+
+
+def _lines(places: Sequence[Explanation]) -> str:
+    """`line 3`, `lines 3 and 5`; with their files where these are several."""
+    several = len({place.frames[0].path for place in places}) > 1
+    lines = [
+        f"{place.frames[0].path}:{place.frames[0].line}" if several else str(place.frames[0].line) for place in places
+    ]
+    return f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
 
 
 def _numbers(export: Export, place: Explanation) -> torchscript.Held:

@@ -113,8 +113,7 @@ def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counte
 
 def _proof(case: Counterexample) -> str:
     """Lines that run PyTorch with what the conversions at the lines at fault gave on the example."""
-    lines = ", ".join(dict.fromkeys(f"{path}:{line}" for path, line, _ in case.held))
-    return _HELD.format(held=dict(case.held), lines=lines, runtime=case.setup.engine.title) if lines else ""
+    return _HELD.format(held=dict(case.held), runtime=case.setup.engine.title) if case.held else ""
 
 
 def _call(model: torch.nn.Module, example: Example, dynamo: bool) -> tuple[str, str]:
