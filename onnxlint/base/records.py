@@ -146,8 +146,8 @@ class Sides:
     """
 
     groups: tuple[tuple[str, ...], ...]
-    refused: Mapping[str, str] = field(default_factory=dict)
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict, hash=False)
+    unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
     fault: Fault = Fault.UNKNOWN
     advice: str = ""
     issue: str | None = None

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import Finding, Outcome, Report, Severity, Span, Step, VerdictKind
+from onnxlint.base.records import (
+    Cause,
+    Evidence,
+    Finding,
+    Outcome,
+    Report,
+    Severity,
+    Sides,
+    Span,
+    Step,
+    VerdictKind,
+)
 from onnxlint.config.settings import Settings
 from onnxlint.report import render
 from onnxlint.report.common import words
@@ -242,6 +253,13 @@ def test_the_most_certain_finding_is_shown_with_the_verdict_and_the_effects_of_a
     (shown,) = one_per_cause(Report(findings=(first, second, third))).findings
     assert (shown.span, shown.also) == (second.span, (first.span, third.span))
     assert shown.effects == {"torchscript": Outcome.CRASH, "dynamo": Outcome.TIMEOUT}
+
+
+def test_evidence_of_all_is_listed_once_whoever_disagrees_in_it():
+    sides = Sides((("PyTorch",),), {"ONNX Runtime": "no"}, {"ONNX reference": "not tried"})
+    evidence = Evidence("m", "torchscript", Cause.ESCAPE, Outcome.WRONG_VALUES, (), "d", inputs={"x": "0"}, sides=sides)
+    (shown,) = one_per_cause(Report(findings=tuple(finding(n, evidence=(evidence,)) for n in (1, 2)))).findings
+    assert shown.evidence == (evidence,)
 
 
 def test_what_is_hidden_stays_what_it_is():
