@@ -401,8 +401,10 @@ def with_reach(
         reached.append(replace(common, outside=own, callers=mine))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
+        texts = (info.source.text for info in modules if not reach.is_test(info))
+        whole = any("torch.load(" in text and _UNPICKLED.search(text) for text in texts)  # of any class
         classes = (c for info in modules for c in info.classes.values())
-        configured = frozenset(name_of(c) for c in classes if c.name in configurations.words)
+        configured = frozenset(name_of(c) for c in classes if whole or c.name in configurations.words)
         return [replace(reached[0], exports=exports, origin=reach.origin, configured=configured)]
     return reached
 

@@ -36,7 +36,8 @@ class Part:
     export comes to, with the reason; `callers` are functions that export or call such, what calls another first;
     `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
     methods that scripts call on whatever they export. `set_length` are classes whose sequences have a set length.
-    `inferring` are names of methods for inference that something calls, `configured` classes that YAML files name.
+    `inferring` are names of methods for inference that something calls, `configured` classes that
+    YAML files name, or all where whole models come out of files.
     """
 
     modules: tuple[ModuleInfo, ...]

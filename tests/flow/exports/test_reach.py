@@ -242,6 +242,14 @@ def test_what_no_model_built_is_outside_unless_an_open_export_may_come_to_it(mor
     assert _outside(files) == {"model.py": "", "other.py": why if outside else ""}
 
 
+@pytest.mark.parametrize(("loaded", "outside"), [("torch.load(p)['model'].float().eval()", False), ("p", True)])
+def test_a_whole_model_out_of_a_file_may_be_of_any_class(loaded: str, outside: bool) -> None:
+    script = SCRIPT.replace("import Net", "import Net\nfrom other import Other")
+    script = script.replace("main():\n", f"main(p):\n    kinds = [Other]\n    ensemble = [{loaded}]\n")
+    files = {"export.py": script, "model.py": _net("Net").replace("-x", "self.unknown(x)"), "other.py": _net("Other")}
+    assert bool(_outside(files)["other.py"]) is outside
+
+
 @pytest.mark.parametrize(("parts", "outside"), [("[Conv, Other]", False), ("[Conv]", True)])
 def test_a_class_that_a_configuration_names_may_be_a_part(parts: str, outside: bool, tmp_path: Path) -> None:
     script = SCRIPT.replace("import Net", "import Net\nfrom other import Other")
