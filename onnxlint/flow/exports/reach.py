@@ -41,6 +41,10 @@ _BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
 _WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what it imports may register anything
 # A whole model comes out of a file: `torch.load(path)["model"].float().eval()`.
 _UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?:eval|fuse|float|half)\(")
+_CALLS = r"(?:\.\w+\([^()\n]*\))*"
+_WHOLE = re.compile(
+    rf"torch\.load\([^\n]*\)\[['\"]\w+['\"]\]{_CALLS}\.(?:eval|fuse|float|half)\("
+)  # of whichever class
 _ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.modules\b")
 _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openvino|tensorrt)\(")
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -402,7 +406,7 @@ def with_reach(
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         texts = (info.source.text for info in modules if not reach.is_test(info))
-        whole = any("torch.load(" in text and _UNPICKLED.search(text) for text in texts)  # of any class
+        whole = any("torch.load(" in text and _WHOLE.search(text) for text in texts)
         classes = (c for info in modules for c in info.classes.values())
         configured = frozenset(name_of(c) for c in classes if whole or c.name in configurations.words)
         return [replace(reached[0], exports=exports, origin=reach.origin, configured=configured)]
