@@ -93,7 +93,8 @@ def unnamed(
 ) -> dict[ClassInfo, str]:
     """Those of the classes that no code names, and no YAML that it may go by; functions build others."""
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
-    alone = {c: "named nowhere else" for c in classes if c.module not in starred and _is_unnamed(c, modules)}
+    homes = {info for info in {c.module for c in classes} - starred if not _OWN_BY_TEXT.search(info.source.text)}
+    alone = {c: "named nowhere else" for c in classes if c.module in homes and _is_unnamed(c, modules)}
     if alone and any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
         words = configurations.words
         alone = {c: why for c, why in alone.items() if words and c.name not in words}
@@ -124,8 +125,6 @@ def unconfigured(
 
 def _is_unnamed(c: ClassInfo, modules: Sequence[ModuleInfo]) -> bool:
     if "." in c.qualname or any(c.decorators):
-        return False
-    if _OWN_BY_TEXT.search(c.module.source.text):
         return False
     naming = [i for i in c.module.project.naming(c.name) if i is c.module or _times_named(i.source.text, c.name)]
     own = _times_named(c.text, c.name)
