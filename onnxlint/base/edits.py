@@ -1,6 +1,7 @@
 """Edits of a text: positions in it, and the text after them."""
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -21,9 +22,9 @@ class Lines:
     def __init__(self, text: str) -> None:
         self.text = text
         if "\r" in text:
-            self._starts = [0, *(newline.end() for newline in _NEWLINE.finditer(text))]
+            self._starts = array("L", [0, *(newline.end() for newline in _NEWLINE.finditer(text))])
         else:
-            self._starts = [0, *accumulate(map((1).__add__, map(len, text.split("\n")[:-1])))]
+            self._starts = array("L", [0, *accumulate(map((1).__add__, map(len, text.split("\n")[:-1])))])
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -46,6 +47,12 @@ class Lines:
     def start(self, line: int) -> int:
         """The offset at which a line begins; a line past the end begins at the end."""
         return self._starts[line - 1] if line <= len(self._starts) else len(self.text)
+
+    def rows(self, first: int, last: int) -> str:
+        """The text of some lines with newlines between them."""
+        text = self.text[self.start(first) : self.start(last + 1)]
+        text = "\n".join(lines_of(text)) if "\r" in text else text
+        return text[:-1] if last < len(self) else text
 
 
 def newline_of(text: str) -> str:

@@ -163,7 +163,7 @@ class FunctionUnit:
         """The source lines, without the decorators'."""
         if self._noted:
             self.module.note(self._noted)
-        return "\n".join(self.module.source.lines[self.line - 1 : self.last])
+        return self.module.source.rows(self.line, self.last)
 
     @property
     def has_symbolic(self) -> bool:
@@ -217,7 +217,7 @@ class ClassInfo:
     def text(self) -> str:
         """The source lines, without the decorators'."""
         self.module.note(f"class:{self.qualname}")
-        return "\n".join(self.module.source.lines[self.line - 1 : self._outline.last])
+        return self.module.source.rows(self.line, self._outline.last)
 
     def mro(self) -> tuple[ClassInfo, ...]:
         """This class and its bases of the project, nearest first; a cycle of bases is cut, and what is past MOST."""
@@ -391,7 +391,7 @@ class ModuleInfo:
     def text_of(self, node: ast.AST) -> str:
         """The source lines that a node covers."""
         first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-        return "\n".join(self.source.lines[first - 1 : last])
+        return self.source.rows(first, last)
 
     def statement(self, outline: ValueOutline) -> ast.Assign | ast.AnnAssign:
         """The tree of an assignment, with the lines and columns of the file."""

@@ -133,7 +133,7 @@ def _definition(
     if unit.module.parsed:
         return source.functions[unit.line]
     try:
-        return parse("\n".join(source.lines[unit.first - 1 : unit.last]))
+        return parse(source.rows(unit.first, unit.last))
     except (SyntaxError, ValueError):
         for node in ast.walk(source.tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno == unit.line:

@@ -15,7 +15,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 
 from onnxlint.base import files
-from onnxlint.base.edits import lines_of
+from onnxlint.base.edits import Lines, lines_of
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
 
@@ -51,6 +51,14 @@ class SourceFile:
     def lines(self) -> tuple[str, ...]:
         """The lines as Python counts them (a form feed ends none), without their ends; the first has index 0."""
         return _lines_of(self)
+
+    def rows(self, first: int, last: int) -> str:
+        """The text of some lines, from 1, with newlines between them."""
+        return self._places.rows(first, last)
+
+    @cached_property
+    def _places(self) -> Lines:
+        return Lines(self.text)
 
     @property
     def tree(self) -> ast.Module:
@@ -174,7 +182,7 @@ def tree_of(text: str, name: str = "<unknown>") -> ast.Module:
 
 def nodes_of(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
     """The nodes of a few lines of a file, where they stand there; those of the whole file if the lines need it."""
-    text = "\n".join(source.lines[first - 1 : last])
+    text = source.rows(first, last)
     above = "\n" * (first - 2) + "if 1:\n" if text[:1].isspace() else "\n" * (first - 1)
     try:
         return ast.walk(tree_of(f"{above}{text}\n"))

@@ -350,15 +350,16 @@ class Reach:
         forward = c.find_method("forward")
         if forward is not None and "return" not in forward.text:
             return "its forward returns nothing"
-        if _OF_A_GRAPH.search(c.text):
+        text = c.text
+        if ("data[" in text or ".local_scope(" in text) and _OF_A_GRAPH.search(text):
             return "it reads a graph object, which no exporter takes"
-        if not has_layers(c) and _SCRIPTS_ITSELF.search(c.text) and "onnx" not in c.text.lower():
+        if "jit.script(" in text and not has_layers(c) and _SCRIPTS_ITSELF.search(text) and "onnx" not in text.lower():
             return _SCRIPTED
         if maker := self._made_for_another_format(c):
             return f"built for another format than ONNX alone, by `{maker}`"
         if has_layers(c):
             return ""
-        if _COLLECTIVE.search(c.text):
+        if _COLLECTIVE.search(text):
             return "it exchanges tensors with other processes, and has no layers"
         names = [c.name, *(b.name for b in c.mro()[1:])]
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
@@ -421,8 +422,8 @@ def _is_traced(c: ClassInfo) -> bool:
 
 def _text(info: ModuleInfo, name: str) -> str:
     """The source of a definition, without its decorators; of the module level, all but functions and classes."""
-    lines = info.source.lines
     if name == MODULE_LEVEL:
+        lines = info.source.lines
         rest: list[str] = []
         at = 0
         spans = [(f.first, f.last) for f in info.outline.functions] + [(c.first, c.last) for c in info.outline.classes]
@@ -436,7 +437,7 @@ def _text(info: ModuleInfo, name: str) -> str:
         return info.classes[name].text
     outline = info.outline.values.get(name)
     if outline is not None:
-        return "\n".join(lines[outline.first - 1 : outline.last])
+        return info.source.rows(outline.first, outline.last)
     return name  # an alias: it leads on by itself
 
 
