@@ -12,6 +12,7 @@ from onnxlint.report.common.words import hidden
 from onnxlint.source.parse import source_lines
 
 _CERTAINTY, _SEVERITIES = tuple(VerdictKind), tuple(Severity)
+_NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"\w+")
 
 
@@ -36,7 +37,18 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
         shown.update((id(member), None) for member in members)
         shown[id(members[0])] = _together(members)
     findings = (shown.get(id(finding), finding) for finding in report.findings)
-    return replace(report, findings=_one_of_copies([f for f in findings if f is not None], sources))
+    return replace(report, findings=_one_of_copies(_one_of_calls([f for f in findings if f is not None]), sources))
+
+
+def _one_of_calls(findings: Sequence[Finding]) -> list[Finding]:
+    """What is said of several export calls of a file in the same words, but for numbers, at the first of them."""
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for f in findings:
+        if f.code.startswith("ONX5") and not hidden(f):
+            alike.setdefault((f.span.path, f.code, _NUMBER.sub("", f.message)), []).append(f)
+    shown: dict[int, Finding | None] = {id(f): None for members in alike.values() for f in members[1:]}
+    shown.update((id(members[0]), _together(members)) for members in alike.values() if len(members) > 1)
+    return [f for f in (shown.get(id(finding), finding) for finding in findings) if f is not None]
 
 
 def _with_what_follows(groups: Mapping[tuple[str, str], list[Finding]]) -> list[list[Finding]]:
@@ -119,7 +131,7 @@ def _first(finding: Finding) -> tuple[bool, bool, int, int, int, int]:
 def _together(members: Sequence[Finding]) -> Finding:
     head = members[0]
     effects = {e: o for member in reversed(members) for e, o in member.effects.items() if o is not Outcome.OK}
-    also = dict.fromkeys(member.span for member in members[1:] if member.span != head.span)
+    also = {span for member in members for span in (member.span, *member.also) if span != head.span}
     return replace(
         head,
         severity=min((member.severity for member in members), key=_SEVERITIES.index),

@@ -212,9 +212,19 @@ def test_a_loop_over_another_axis_is_another_cause(check):
     assert places(merged, "ONX104", "ONX107") == [(6, [8]), (7, [9])]
 
 
-def test_calls_with_the_same_removed_argument_are_one_finding_for_a_function(check):
+def test_calls_with_the_same_removed_argument_are_one_finding_for_a_file(check):
     merged = one_per_cause(check(CALLS))
-    assert places(merged, "ONX507") == [(4, [5]), (8, [])]
+    assert places(merged, "ONX507") == [(4, [5, 8])]
+
+
+def test_export_calls_of_which_the_same_is_said_but_for_numbers_are_one_finding(check):
+    """Of an opset that is converted, however badly, other words are said."""
+    call = "    torch.onnx.export(M().eval(), torch.zeros(2, 3), 'f', opset_version={}, dynamic_shapes=({{0: 'b'}},))\n"
+    model = (
+        "import torch\nfrom torch import nn\n\nclass M(nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    )
+    merged = one_per_cause(check(f"{model}\ndef run():\n{''.join(map(call.format, (11, 12, 16)))}"))
+    assert places(merged, "ONX506") == [(9, [10]), (11, [])]
 
 
 def test_the_uses_of_a_frozen_number_are_listed_where_it_is_frozen(check):

@@ -50,6 +50,8 @@ _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openv
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _TEST_FOLDERS = ("test", "tests", "testing", "unittests")
 _DEMO_FOLDERS = ("demo", "demos", "tutorial", "tutorials")
+_VENDORED_FOLDERS = "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies".split()
+_VENDORED = "another project's code, which this one holds a copy of"
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
@@ -129,7 +131,7 @@ class Reach:
                 outside[name_of(c)] = named[c]
             elif bounded and not self.is_seen(c):
                 outside[name_of(c)] = f"not reached from {self.origin}"
-            elif reason and (models or reason == _SCRIPTED) and not (bounded and self._is_root(c)):
+            elif reason and (models or reason == _SCRIPTED) and not (bounded and self._may_be_whole(c, reason)):
                 outside[name_of(c)] = reason
             elif c in unheld:
                 outside[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
@@ -334,6 +336,10 @@ class Reach:
         """True for a class that exports itself, or that a function which exports names."""
         return (c.module, c.qualname) in self.exporting or c.name in self._in_roots
 
+    def _may_be_whole(self, c: ClassInfo, reason: str) -> bool:
+        """True where an export has a class although there is a reason against it."""
+        return reason == _VENDORED or self._is_root(c)
+
     @cached_property
     def _in_roots(self) -> frozenset[str]:
         texts = (_text(info, name.partition(".")[0]) for info, name, _ in self.roots)
@@ -345,6 +351,8 @@ class Reach:
             return "defined in a test"
         if self._in_folder(c.module, _DEMO_FOLDERS):
             return "defined in a demo"
+        if self._in_folder(c.module, _VENDORED_FOLDERS):
+            return _VENDORED
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
         forward = c.find_method("forward")

@@ -16,8 +16,11 @@ _WITHOUT_WEIGHTS = re.compile(
 
 
 def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
-    """True for modules that nobody has to register: without weights, frozen, or around such as an attribute holds; and
-    for those that are registered beside their container."""
+    """True for modules that nobody has to register: without weights, frozen, around such as an attribute holds, or one
+    that the constructor is given, by itself; and for those that are registered beside their container."""
+    alone = re.search(rf"\bself\.{name} *= *\[(\w+)\]", text)  # `self.parent = [parent]` is how to hide a module
+    if alone is not None and re.search(rf"def __init__\(self\b[^)]*\b{alone[1]}\b", text):
+        return True
     if "add_module" in text or re.search(rf"\b(?:Module(?:List|Dict)|Sequential)\([^#\n]*\bself\.{name}\b", text):
         return True
     if any(heeds_mode(m) for m in modules):

@@ -156,6 +156,12 @@ def _complex_view(call: Call) -> Value:
     return like(call, (*t.dims, Const(2)) if real else t.dims[:-1], None, "float" if real else "complex")
 
 
+@handles("stft")
+def _stft(call: Call) -> Value:
+    whole = call.kwargs.get("return_complex")
+    return like(call, None, call.tensor.lead, "float" if isinstance(whole, Const) and not whole.literal else "complex")
+
+
 @handles("searchsorted")
 def _searchsorted(call: Call) -> Value:
     values = call.arg(1, "input")

@@ -234,9 +234,23 @@ class Conditions(Arithmetic):
 
         return narrow
 
+    def _narrow_item(self, call: ast.Call, item: ast.Subscript, holds: bool) -> None:
+        """In the arm where `isinstance(batch["target"], list)` holds, that item of a dict is no tensor."""
+        if not holds or len(call.args) != 2 or "Tensor" in self.body.text(call.args[1]):
+            return
+        match item:
+            case ast.Subscript(ast.Name(name), ast.Constant(key)):
+                held = self.scope.lookup(name)
+                if isinstance(held, dom.Dict) and isinstance(held.get(key), dom.Tensor):
+                    self.scope.names[name] = replace(held, items=(*held.without(key).items, (key, dom.UNKNOWN)))
+
     def narrow_instance(self, call: ast.Call, holds: bool) -> None:
         """In the arm where `isinstance(x, (int, str, list, …))` holds, or `hasattr(x, "size")` not, x is no tensor."""
-        if not 1 <= len(call.args) <= 2 or call.keywords or not isinstance(call.args[0], ast.Name):
+        if not 1 <= len(call.args) <= 2 or call.keywords:
+            return
+        if isinstance(call.args[0], ast.Subscript):
+            self._narrow_item(call, call.args[0], holds)
+        if not isinstance(call.args[0], ast.Name):
             return
         name = call.args[0].id
         current = self.scope.lookup(name)

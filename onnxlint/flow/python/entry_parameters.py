@@ -28,12 +28,14 @@ EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
 TRAINING_FLAG = re.compile(r"(?:is_)?train(?:ing)?(?:_mode|_phase)?")
 _TENSOR_METHODS = NAMES["tensor-methods"]
 _TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|meshgrid"
+_OF_ANY_TENSOR = "detach|clone|cpu|cuda|to|float|half|contiguous"  # of a tensor as a whole nobody does it row by row
 _PLAIN_NAMES = frozenset(NAMES["plain-parameters"])
 _LISTS = r"\(?(?:list|tuple)\b(?:, ?(?:list|tuple))*\)?\)"
 _DOCUMENTED = r"^\s+(\w+) ?[(:] ?[lL]ist(?:\[| of )(?:torch\.)?[tT]ensors?\b"
 _REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((\w+), {_LISTS}"
 # `(images, "images")` in `for given, name in [(images, "images"), (metas, "metas")]:` over a check of `given`.
 _REFUSED_IN_TURN = rf"\((\w+), \W\w+\W\)(?=[^]\n]*\]:\s+if not isinstance\(\w+, {_LISTS}:\s+raise\b)"
+_CONCATENATED = re.compile(r"\btorch\.(?:con)?cat\(\s*(\w+)\s*[,)]")
 _WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MULTILINE)
 
 
@@ -174,6 +176,7 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
         rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b|\bself\.\w+\[\w+\]\({name}\[\w+\]"
+        rf"|\[(\w+)\.(?:{_OF_ANY_TENSOR})\(\w*\) for \1 in {name}\]"
     )
     counted = rf"\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{name}\b|\b(?:arange|range)\((?:\w+, ?)?{name}\b"
     if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
@@ -183,11 +186,12 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
-    """The parameters that a function wants lists for, by its documentation or by what it raises for anything else."""
+    """The parameters that a function wants lists for, by its documentation, by what it raises for anything else, or
+    as it concatenates them."""
     text = unit.text
-    if "list" not in text and "List" not in text:
-        return frozenset()
-    names = {name for match in _WANTS_LISTS.findall(text) for name in match}
+    names = set(_CONCATENATED.findall(text)) if "cat(" in text else set()
+    if "list" in text or "List" in text:
+        names.update(name for match in _WANTS_LISTS.findall(text) for name in match)
     return frozenset(p.arg for p, _ in unit.positional if p.arg in names and not used_as_tensor(unit, p.arg))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import facts_of, findings_of, told
+from analysing import PRELUDE, facts_of, findings_of, running, told
 
+from onnxlint.flow.exports.never_exported import inference_of
 from onnxlint.flow.state.observations import Branch
 
 HEAD = """\
@@ -525,3 +526,12 @@ def test_a_method_that_infers_from_one_tensor_does_without_the_targets_in_the_ba
     first: str, hit: list[tuple[str, int]]
 ) -> None:
     assert sorted((code, line) for code, line, _ in findings_of(BATCHES.format(first=first))) == hit
+
+
+@pytest.mark.parametrize(("call", "inference"), [("self.infer(x) + y", False), ("self.net(x) + y", True)])
+def test_a_method_that_asks_for_less_than_forward_is_its_inference_unless_another_calls_it(
+    call: str, inference: bool
+) -> None:
+    _, info = running(PRELUDE + model(f"return {call}", "x, y", more="def infer(self, x):\n    return x\n"))
+    unit = inference_of(info.classes["M"], ("infer",))
+    assert (unit is not None and unit.name == "infer") is inference

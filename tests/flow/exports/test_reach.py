@@ -416,3 +416,17 @@ def test_what_only_a_discriminator_or_a_loss_is_made_of_is_outside_with_it(
 def test_a_model_of_a_tutorial_is_not_the_one_of_the_project() -> None:
     outside = _outside({"net.py": _net("Net"), "tutorials/own/tracker.py": _net("Tracker")})
     assert outside == {"net.py": "", "tutorials/own/tracker.py": "defined in a demo"}
+
+
+def test_a_copy_of_another_project_is_outside_unless_an_export_comes_to_it() -> None:
+    files = {"model.py": _net("Net"), "third_party/other.py": _net("Other")}
+    assert _outside(files) == {
+        "model.py": "",
+        "third_party/other.py": "another project's code, which this one holds a copy of",
+    }
+    assert _outside({"third_party/other.py": _net("Other")}) == {"third_party/other.py": ""}
+    script = SCRIPT.replace("from model import Net", "from third_party.other import Other as Net")
+    assert _outside({**files, "export.py": script}) == {
+        "model.py": "not reached from /nowhere/export.py:5",
+        "third_party/other.py": "",
+    }

@@ -35,10 +35,12 @@ LEFT_OUT = {
     "also in a ModuleList": KEYED + "\n        self.net = nn.ModuleList(list(self.parts.values()))",
     "no weights": "self.parts = [Smooth(n) for n in (3, 5)]",
     "frozen": "self.parts = [nn.Linear(4, 4)]\n        self.parts[0].requires_grad_(False)",
+    "one that it is given": "self.parts = [model]",
     "around what an attribute holds": "self.parts = [Block(layer, 4) for layer in self.model.layers]",
 }
 HIDDEN = {
     "keyed by text and by tuples": KEYED,
+    "one that it is given, which a layer is made of": "self.parts = [Block(model, 4)]",
     "weights": "self.parts = [nn.Linear(4, 4)]",
     "dropout": "self.parts = [nn.Dropout(0.1)]",
     "around what is made here": "self.parts = [Block(nn.Linear(4, 4), n) for n in self.model.sizes]",

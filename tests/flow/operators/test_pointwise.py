@@ -71,6 +71,8 @@ def test_of_an_unknown_rank_the_batch_is_left_unless_it_is_what_is_reduced() -> 
         ("(x > 1).cumsum(1)", "index"),
         ("torch.complex(x.float(), x.float())", "complex"),
         ("torch.complex(x.float(), x.float()).abs()", "float"),
+        ("torch.stft(x, 4, return_complex=True)", "complex"),
+        ("torch.stft(x, 4, return_complex=False)", "float"),
         ("x.argsort()", "index"),
     ],
 )

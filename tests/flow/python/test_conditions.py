@@ -130,3 +130,11 @@ class M(nn.Module):
 def test_an_arm_that_pads_inputs_below_a_fixed_length_is_a_note(test: str, arm: str, rest: str, shown: bool) -> None:
     found = findings_of(CLIP.format(test=test, arm=arm, rest=rest))
     assert ([code for code, _, _ in found if code == "ONX106"] == ["ONX106"]) is shown
+
+
+@pytest.mark.parametrize("test", ['isinstance(x["a"], (list, tuple))', 'isinstance(x["a"], list | tuple)'])
+def test_an_item_of_a_dict_that_is_tested_for_a_list_is_no_tensor_in_that_arm(test: str) -> None:
+    loop = 'for t in x["a"]:\n        y = t + 1'
+    body = f'y = x["b"]\nif {test}:\n    {loop}\nreturn y'
+    assert observed(body, "x") == []
+    assert observed(body.replace(test, "self.deep"), "x") != []

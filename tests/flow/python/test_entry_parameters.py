@@ -118,6 +118,17 @@ def test_a_plural_that_is_used_as_a_tensor_is_one() -> None:
     assert not may_be_plain(info.functions["g"], "tokens")
 
 
+def test_what_is_concatenated_is_a_list_of_tensors() -> None:
+    assert of("x", "return torch.cat(x, dim=1) if self.wide else sum(x)") == Seq(Tensor())
+    assert of("x", "return torch.cat(x, dim=1) + x.shape[0]") == Tensor()
+    assert of("x", "return torch.cat([x, x], dim=1)") == Tensor()
+
+
+def test_what_is_detached_one_by_one_may_be_a_list() -> None:
+    assert of("x", "return self.head([part.detach() for part in x])").guessed
+    assert not of("x", "return self.head([part.view(-1) for part in x])").guessed
+
+
 STATE = """
 class M(nn.Module):
     def __init__(self):
