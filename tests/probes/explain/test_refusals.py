@@ -91,7 +91,7 @@ def test_what_hides_state_is_a_cause_and_what_was_come_by_is_none(factory: str, 
     assert set(places(explanations)) == set(lines(factory, module=MODULE))
 
 
-CHANCE = """
+OWN = """
 import torch
 
 class Chance(torch.nn.Module):
@@ -99,16 +99,32 @@ class Chance(torch.nn.Module):
         x = x + torch.rand_like(x)
         return x + torch.special.bessel_j0(x)
 
+class Around(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x * 2
+        if not torch.compiler.is_exporting() and x.mean() > 0.5:
+            x = x * 1.0
+        return x
+
 def x23():
     return (torch.ones(2, 3),)
 """
 
 
+def own(factory: str, exporter: str, folder: Path) -> list[Explanation]:
+    (folder / "refused_models.py").write_text(OWN)
+    probe = hazard(factory, folder, exporters=(exporter,), module="refused_models")
+    probe = replace(probe, search_path=(str(folder),), root=str(folder))
+    return explained(probe, eagerly(probe), folder)
+
+
+def test_a_branch_that_the_export_is_led_around_is_no_cause_where_the_capture_can_be_carried_on(tmp_path: Path) -> None:
+    assert set(places(own("Around", "dynamo", tmp_path))) == {11}
+
+
 def test_a_line_that_draws_is_told_beside_the_one_that_stops_the_export(tmp_path: Path) -> None:
-    (tmp_path / "refused_chance.py").write_text(CHANCE)
-    probe = hazard("Chance", tmp_path, exporters=("torchscript",), module="refused_chance")
-    probe = replace(probe, search_path=(str(tmp_path),), root=str(tmp_path))
-    first, second = explained(probe, eagerly(probe), tmp_path)
+    first, second = own("Chance", "torchscript", tmp_path)
     assert (first.cause, first.frames[0].line) == (Cause.REFUSED, 7)
     assert (second.cause, second.frames[0].line) == (Cause.RANDOM, 6)
     assert second.detail.endswith("another line stops the export before that")

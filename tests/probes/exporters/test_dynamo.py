@@ -61,6 +61,14 @@ class Flat(nn.Module):
         return nn.functional.scaled_dot_product_attention(x, x, x)  # at: attention
 
 
+class Twice(nn.Module):
+    """The second translation is fed what stands in for the first."""
+
+    def forward(self, x):
+        y = nn.functional.scaled_dot_product_attention(x, x, x)  # at: stood-in
+        return nn.functional.scaled_dot_product_attention(y, x, x)
+
+
 class Last(nn.Module):
     def forward(self, x, batch):
         return x + batch["y"]
@@ -132,6 +140,12 @@ def test_a_translation_that_raises_is_told_at_the_line_of_its_node(tmp_path: Pat
     made = exported(Flat(), Example((torch.ones(2, 3, 4),), {}, ("x",)), tmp_path)
     assert placed(made) == [line("attention")]
     assert "cannot be translated to ONNX" in made.refusals[0].message
+
+
+@pytest.mark.slow
+def test_what_a_failed_translation_leads_to_is_no_reason(tmp_path: Path) -> None:
+    made = exported(Twice(), Example((torch.ones(2, 3, 4),), {}, ("x",)), tmp_path)
+    assert placed(made) == [line("stood-in")]
 
 
 def test_a_dict_at_the_end_of_the_arguments_is_passed_by_keyword() -> None:
