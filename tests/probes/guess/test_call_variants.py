@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from probing import FOLDER, lines, unknown
 
-from onnxlint.base.probe_records import Probe, ProbeResult, Way
+from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import ModelReport, ModelStatus, Outcome, from_json, to_json
 from onnxlint.base.specs import format_spec, parse_spec
 from onnxlint.config.settings import load_settings
@@ -66,20 +66,6 @@ def test_a_declared_model_that_feeds_itself_is_left_alone() -> None:
     probe = declared("Named", x="float32[rows, 6]")
     assert not ways(replace(probe, vary=f"{MODULE}:vary"))
     assert not ways(replace(probe, inputs=f"{MODULE}:inputs"))
-
-
-def test_the_probe_of_a_way_keeps_of_the_declaration_what_still_holds() -> None:
-    probe = replace(
-        declared("Named", x="float32[rows, 6]", bias="float32[columns, 6]"),
-        dynamic={"bias": {0: "columns"}, "x": {0: "rows"}},
-        sizes={"rows": (2, 3), "columns": (2, 3)},
-    )
-    (found,) = (way for way in [Way("without bias", {"x": parse_spec("float32[rows=2, 6]")}, sizes=probe.sizes)])
-    other = further(probe, found)
-    assert (other.name, other.way) == (f"{MODULE}:Named [without bias]", "without bias")
-    assert dict(other.dynamic) == {"x": {0: "rows"}}
-    assert dict(other.sizes) == {"rows": (2, 3)}
-    assert not other.optional
 
 
 @pytest.mark.slow

@@ -13,11 +13,9 @@ from onnxlint.base.probe_records import DECLARED, SYNTHESISED, ProbeResult
 from onnxlint.base.records import Assumed, ModelStatus, Outcome
 from onnxlint.base.specs import format_spec
 from onnxlint.config.settings import load_settings
-from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.examples.examples import ProbeFailure, build_model, example_inputs
 from onnxlint.probes.guess.synthesise import survey, synthesise, unfed
 from onnxlint.probes.process.worker import run_probe
-from onnxlint.probes.schedule.plan import remedy
 from onnxlint.probes.schedule.pool import ProbePool
 
 
@@ -139,19 +137,6 @@ def test_a_dim_that_only_takes_multiples_has_multiples_to_try() -> None:
 
 def test_what_moves_is_preferred_to_what_is_fixed_on_every_axis() -> None:
     assert assumed("ByWhatMoves").sizes.keys() == {"batch"}
-
-
-def test_the_remedy_suggests_what_the_name_of_a_parameter_says() -> None:
-    suggested = {
-        "latents": "float32[batch, 4, height, width]",
-        "tokens": "int64[batch, sequence]",
-        "image": "float32[batch, 3",
-    }
-    made = remedy(
-        Candidate("m:M", "m.py", 1, "", ".", parameters=(*suggested, "x"), reason="its constructor needs `dim`")
-    )
-    assert all(f'{name} = "{spec}' in made for name, spec in suggested.items())
-    assert 'x = "float32[batch, 16]"' in made
 
 
 def test_a_side_that_eager_fixes_is_not_dynamic() -> None:
