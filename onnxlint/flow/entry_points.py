@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -125,6 +125,7 @@ def _jobs(
     for exported, call, why in sorted(engine.exported_models, key=lambda e: bool(e[2])):
         cls, run = exported.object.cls, partial(_run_exported, engine, exported, call, why)
         yield _Job(cls.module.path, f"{cls.qualname}, exported", run, outside=why)
+    built = frozenset(engine.created)
     exact = _is_exact(engine, part, guard)
     modules = guard.those(classes, lambda c: c.is_module())
     yield from guard.each(modules, lambda c: _mode_switches(engine, c))
@@ -143,14 +144,16 @@ def _jobs(
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
     elif part.exports and not part.declared and any(not why for *_, why in engine.exported_models):
         why = f"no part of what is known to be exported at {part.origin}"
-        outside.update((name_of(c), why) for c in _beside(engine, part, unreached))
+        outside.update((name_of(c), why) for c in _beside(engine, part, unreached, built))
     outside.update(_in_other_arms(engine, part, {m.object.cls for m, _, why in engine.exported_models if not why}))
     yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
 
 
-def _beside(engine: Interpreter, part: Part, unreached: Sequence[ClassInfo]) -> Sequence[ClassInfo]:
-    """Those of some classes that nothing built so far nor any YAML names, and that no open export may come to."""
-    apart = [c for c in unreached if c not in engine.created and name_of(c) not in part.configured]
+def _beside(
+    engine: Interpreter, part: Part, unreached: Sequence[ClassInfo], built: Set[ClassInfo]
+) -> Sequence[ClassInfo]:
+    """Those of some classes that no script built nor any YAML names, and that no open export may come to."""
+    apart = [c for c in unreached if c not in built and name_of(c) not in part.configured]
     calls = open_calls(engine.exports, part.exports)
     if not calls:
         return apart

@@ -74,9 +74,11 @@ def _one_of_copies(findings: Sequence[Finding], sources: Callable[[str], list[st
         name = f".{f.symbol}".rpartition(f".{PurePath(f.span.path).stem}.")[2]
         alike.setdefault((f.code, name, f.message, f.text), []).append(f)
     copies: dict[tuple[str, str, int, int], list[Finding]] = {}
-    for (code, *_), members in alike.items():
+    for (code, name, *_), members in alike.items():
         for f in members if len({f.span.path for f in members}) > 1 else ():
             text, line = _definition(sources(f.span.path), f)
+            if code.startswith("ONX5") and len({PurePath(m.span.path).name for m in members}) == 1:
+                text, line = name, 0  # versions of one script, of which it says the same
             copies.setdefault((code, text, line, f.span.column), []).append(f)
     shown: dict[int, Finding] = {}
     for (_, text, *_), members in copies.items():

@@ -386,6 +386,23 @@ def test_all_places_of_a_cause_in_a_copy_are_named():
     assert [(span.path, span.line) for span in note.also] == [("a.py", 2), ("lib/a.py", 3)]
 
 
+@pytest.mark.parametrize(
+    ("code", "names", "shown"), [("ONX506", ("m", "m"), 1), ("ONX506", ("m", "n"), 2), ("ONX101", ("m", "m"), 2)]
+)
+def test_of_versions_of_an_export_script_the_same_is_said_once(code, names, shown):
+    """Elsewhere a definition has to be the same word by word."""
+    texts = {
+        f"v{i}/{name}.py": ["def export(x):"] + i * ["    x = g(x)"] + ["    return f(x)"]
+        for i, name in enumerate(names, 1)
+    }
+    found = [
+        finding(len(text), code=code, symbol="export", span=Span(path, len(text), 5, len(text), 9))
+        for path, text in texts.items()
+    ]
+    merged = one_per_cause(Report(findings=tuple(found)), texts.__getitem__)
+    assert sum(f.severity is not Severity.NOTE for f in merged.findings) == shown
+
+
 def test_other_files_are_named_with_their_paths_and_many_are_counted():
     also = tuple(Span(f"{name}.py", 3, 1, 3, 5) for name in "abcdefgh")
     assert words.also(finding(1, also=also[:2])) == "line 3, b.py:3"

@@ -55,6 +55,8 @@ def _of_instance(engine: Engine, owner: dom.Instance, name: str, node: ast.AST) 
         usual = dom.or_default(v) if late else v
         if late and isinstance(usual, dom.Const) and not isinstance(usual.literal, str):
             return dom.UNKNOWN if dom.is_none(v) else dom.CONFIG
+        if isinstance(v, dom.Instance) and v.mode == "train" and owner.mode in ("", "eval"):
+            return replace(v, mode=owner.mode)  # what puts a model in a mode does so to all its parts
         return v
     if name == "training":
         return dom.Const(False)

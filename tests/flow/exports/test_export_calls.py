@@ -55,6 +55,33 @@ MODES = {
 }
 
 
+PARTS = """
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = M()
+    def export(self):
+        torch.onnx.export(self.part, torch.randn(1, 3, 8, 8), 'm.onnx')
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "mode"),
+    [
+        ("torch.onnx.export(Whole().eval().part, x, 'm.onnx')", "eval"),
+        ("torch.onnx.export(Whole().part, x, 'm.onnx')", "train"),
+        ("whole = Whole().eval()\nwhole.part.train()\ntorch.onnx.export(whole, x, 'm.onnx')", "eval"),
+    ],
+)
+def test_the_mode_of_a_model_is_that_of_its_parts(body: str, mode: str) -> None:
+    assert export(body, PARTS.partition("    def export")[0]).mode == mode
+
+
+def test_in_a_method_that_exports_a_part_the_mode_is_not_known() -> None:
+    """Who calls the method may have put its object in eval mode."""
+    assert export("pass", PARTS).mode is None
+
+
 @pytest.mark.parametrize(("body", "mode"), MODES.values(), ids=MODES.keys())
 def test_the_mode_of(body: str, mode: str | None) -> None:
     assert export(body).mode == mode

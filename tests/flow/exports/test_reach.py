@@ -242,6 +242,18 @@ def test_what_no_model_built_is_outside_unless_an_open_export_may_come_to_it(mor
     assert _outside(files) == {"model.py": "", "other.py": why if outside else ""}
 
 
+def test_what_is_built_for_another_model_than_the_exported_one_is_outside_with_it() -> None:
+    """Each class is built once to see what it holds; that is no reason to take what it holds for exported."""
+    holder = "from part import Part\nclass Holder(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    holder += "        self.part = Part()\n    def forward(self, x):\n        return self.part(x)\n"
+    files = {"export.py": SCRIPT.replace("import Net", "import Net\nfrom other import Holder\nKINDS = [Net, Holder]")}
+    files |= {"model.py": _net("Net").replace("-x", "self.unknown(x)"), "other.py": PRELUDE + holder}
+    assert _outside({**files, "part.py": _net("Part")}) == {
+        "model.py": "",
+        "part.py": "no part of what is known to be exported at /nowhere/export.py:7",
+    }
+
+
 @pytest.mark.parametrize(("loaded", "outside"), [("torch.load(p)['model'].float().eval()", False), ("p", True)])
 def test_a_whole_model_out_of_a_file_may_be_of_any_class(loaded: str, outside: bool) -> None:
     script = SCRIPT.replace("import Net", "import Net\nfrom other import Other")
