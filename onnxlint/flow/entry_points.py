@@ -368,7 +368,7 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
             engine.call_instance(instance, named_inputs(unit, args), kwargs, NOWHERE)
         else:
             engine.run_forward(instance, unit, named_inputs(unit, args), kwargs, NOWHERE)
-        forward_outputs.report(engine)
+        forward_outputs.report(engine, engine.exits)
 
 
 def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, without: str) -> None:

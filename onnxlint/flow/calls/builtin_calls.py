@@ -8,14 +8,14 @@ from typing import Any
 from onnxlint.flow.calls.attribute_access import any_module_of, items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.state.observations import SizeDivision
-from onnxlint.flow.state.protocols import Assigning, Calling, Engine, InContext, Observing, Operating
+from onnxlint.flow.state.protocols import Assigning, Calling, Evaluating, InContext, Lowering, Observing, Operating
 from onnxlint.flow.tables import EXPORTER_GUARDS
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
-Builtin = Callable[["Engine", dom.Args, dom.Kwargs, ast.AST], dom.Value]
+Builtin = Callable[[Evaluating, dom.Args, dom.Kwargs, ast.AST], dom.Value]
 
 # Dynamo keeps the symbol through these, and loses it in an `int()` around them.
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
@@ -61,7 +61,7 @@ def _least(how: str, args: Sequence[dom.Value]) -> int:
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         first = args[0] if args else dom.Const(0)
         if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
             try:
@@ -127,14 +127,14 @@ def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
     return dom.Seq(dom.CONFIG)
 
 
-def _keys(engine: Calling, values: Sequence[dom.Value], kwargs: dom.Kwargs, node: ast.AST) -> list[dom.Value]:
+def _keys(engine: Operating, values: Sequence[dom.Value], kwargs: dom.Kwargs, node: ast.AST) -> list[dom.Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (dom.Tuple, dom.Seq)):
             values = list(args[0].items) if isinstance(args[0], dom.Tuple) else [args[0].item]
@@ -181,7 +181,7 @@ def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
     return dom.CONFIG
 
 
-def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _sorted(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`sorted(values)`: compares them, or what `key` gives of them."""
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, (dom.Tuple, dom.Seq, dom.Tensor)):
@@ -193,7 +193,7 @@ def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
     return dom.Seq(element(result), None, result.trace) if isinstance(result, dom.Tuple) and result.items else result
 
 
-def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _divmod(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
     if len(args) != 2:
         return dom.UNKNOWN
@@ -210,8 +210,8 @@ def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
     return args[0] if args and not isinstance(args[0], dom.Const) else dom.CONFIG
 
 
-def _sequence(kind: str) -> Builtin:
-    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _sequence(kind: str) -> Callable[[Observing, dom.Args, dom.Kwargs, ast.AST], dom.Value]:
+    def build(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         if not args:
             return dom.Tuple((), kind)
         v = args[0]
@@ -383,7 +383,7 @@ _ELSEWHERE = {"list", "tuple", "dict", "set", "str", "int", "float", "bool", "Ma
 _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Size"}
 
 
-def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _isinstance(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
     if len(args) != 2:
         return dom.CONFIG

@@ -8,13 +8,13 @@ from onnxlint.flow.calls.attribute_access import read_dim, with_trace
 from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_numbers
 from onnxlint.flow.python.entry_parameters import plain_name
 from onnxlint.flow.python.implicit_calls import ITEMS
-from onnxlint.flow.state.protocols import Engine, InContext
+from onnxlint.flow.state.protocols import Applying, InContext, Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join_all
 
 
-def subscript(engine: Engine, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
+def subscript(engine: Applying, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     """`owner[index]`."""
     first = index[0] if index else dom.UNKNOWN
     if isinstance(owner, dom.Tensor):
@@ -38,7 +38,7 @@ def subscript(engine: Engine, owner: dom.Value, index: list[dom.Value], node: as
     return dom.CONFIG if isinstance(owner, dom.Config) else dom.UNKNOWN
 
 
-def _index_instance(engine: Engine, owner: dom.Instance, index: dom.Value, node: ast.Subscript) -> dom.Value:
+def _index_instance(engine: Applying, owner: dom.Instance, index: dom.Value, node: ast.Subscript) -> dom.Value:
     """`instance[index]`: `__getitem__`, or a field of an output record."""
     unit = owner.object.cls.find_method("__getitem__")
     if unit is not None:
@@ -108,7 +108,7 @@ def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.
     return dom.Seq(dom.CONFIG)
 
 
-def _index_tensor(engine: Engine, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
+def _index_tensor(engine: Lowering, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
         return dom.CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, parameter="")
     engine.use_all(index, "an index")
