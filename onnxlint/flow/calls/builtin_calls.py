@@ -7,6 +7,7 @@ from typing import Any
 
 from onnxlint.flow.calls.attribute_access import any_module_of, items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
+from onnxlint.flow.lowering.sizes_as_numbers import frozen
 from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.flow.state.protocols import Assigning, Calling, Evaluating, InContext, Lowering, Observing, Operating
 from onnxlint.flow.tables import EXPORTER_GUARDS
@@ -16,48 +17,6 @@ from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
 Builtin = Callable[[Evaluating, dom.Args, dom.Kwargs, ast.AST], dom.Value]
-
-# Dynamo keeps the symbol through these, and loses it in an `int()` around them.
-_KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
-
-
-def frozen(engine: InContext, args: Sequence[dom.Value], node: ast.AST, how: str) -> dom.Value:
-    """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
-    for v in args:
-        if isinstance(v, dom.Tensor):
-            if v.source == "made" and not v.axes:
-                return dom.CONFIG
-            if v.source == "weight" and not engine.context.tracing and not v.guessed:
-                return dom.CONFIG  # a number already when the model is built
-            return dom.Data(engine.site(node, how), v.fixed, False, v.trace)
-        if isinstance(v, dom.Data):
-            if not v.site.how:  # a size that depends on data, and was a symbol until here
-                return dom.Data(engine.site(node, how), v.fixed, True, v.trace)
-            return v
-        if isinstance(v, dom.Array):
-            return dom.Data(v.site, v.fixed, False, v.trace)
-    for v in args:
-        if isinstance(v, dom.Dim):
-            soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
-            site = v.site if v.site is not None and not soft else engine.site(node, how)
-            return dom.Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
-    return dom.CONFIG
-
-
-# What stays more than zero in these, and what they round up.
-_KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
-
-
-def _least(how: str, args: Sequence[dom.Value]) -> int:
-    """What a number made from sizes is at least: rounding a share down may leave nothing."""
-    least = max(v.least for v in args if isinstance(v, dom.Dim))
-    if how == "math.ceil()":
-        return dom.COUNT if least == dom.SHARE else least
-    if how == "int()":
-        return least if least == dom.COUNT else dom.REST
-    if how in _KEEPS_SIGN:
-        return least if how in ("len()", "min()", "max()", "float()") else max(least, dom.SHARE)
-    return dom.REST
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from onnxlint.flow.calls import control_flow
-from onnxlint.flow.calls.builtin_calls import BUILTINS, frozen, getter_default, make_dict
+from onnxlint.flow.calls.builtin_calls import BUILTINS, getter_default, make_dict
 from onnxlint.flow.calls.operator_calls import OperatorCall, drawn, operator
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_calls
@@ -152,7 +152,7 @@ def _first(otherwise: dom.Value) -> Callable[[Call], dom.Value]:
 
 
 _PACKAGES: dict[str, Function] = {
-    "math": lambda call: frozen(call.engine, call.args, call.node, f"{call.name}()"),
+    "math": lambda call: sizes_as_numbers.frozen(call.engine, call.args, call.node, f"{call.name}()"),
     "numpy": _numpy,
     "random": _random,
     "einops": _einops,

@@ -9,7 +9,6 @@ from typing import Any
 from onnxlint.base.records import EXPORTERS, described
 from onnxlint.flow.calls import attribute_access, library_calls, method_calls
 from onnxlint.flow.calls.builtin_calls import getter_default
-from onnxlint.flow.exports.reach import MODULE_LEVEL
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.function_runs import DEEP, FunctionRuns
 from onnxlint.flow.lowering import layer_calls
@@ -18,6 +17,7 @@ from onnxlint.flow.python import call_arguments, implicit_calls
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.context import Context
+from onnxlint.flow.state.partitions import MODULE_LEVEL
 from onnxlint.flow.state.protocols import Interleaved, Running
 from onnxlint.flow.state.summaries import DEPTH
 from onnxlint.flow.tables.operator_table import OpTable
