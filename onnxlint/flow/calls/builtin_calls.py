@@ -319,10 +319,6 @@ def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
     return items[0] if items else dom.UNKNOWN
 
 
-def _iter(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    return args[0] if args else dom.UNKNOWN
-
-
 def _reversed(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
@@ -368,11 +364,6 @@ def _isinstance(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.
     return dom.Const(bool(names & own)) if sure else dom.CONFIG
 
 
-def _str(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    v = args[0] if args else dom.CONFIG
-    return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
-
-
 def _slice(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
@@ -395,7 +386,7 @@ BUILTINS: dict[str, Builtin] = {
     "frozenset": _sequence("list"),
     "sorted": _sorted,
     "divmod": _divmod,
-    "iter": _iter,
+    "iter": lambda e, a, k, n: a[0] if a else dom.UNKNOWN,
     "reversed": _reversed,
     "dict": make_dict,
     "enumerate": _enumerate,
@@ -413,7 +404,7 @@ BUILTINS: dict[str, Builtin] = {
     "super": _super,
     "next": _first,
     "print": lambda e, a, k, n: dom.NONE,
-    "str": _str,
+    "str": lambda e, a, k, n: frozen(e, a[:1], n, "str()") if a and isinstance(a[0], dom.Dim) else dom.CONFIG,
     "slice": _slice,
     "pow": _abs,
     **dict.fromkeys(("issubclass", "callable", "repr", "id", "type", "hash", "format"), lambda *_: dom.CONFIG),

@@ -63,12 +63,8 @@ def _by_key(owner: dom.Dict, key: dom.Value) -> dom.Value:
 
 def _index_layer(owner: dom.Layer, first: dom.Value) -> dom.Value:
     if isinstance(owner.items, dom.Dict):
-        if isinstance(first, dom.Const) and owner.items.get(first.literal) is not None:
-            return owner.items.get(first.literal) or dom.UNKNOWN
-        return (
-            join_all([v for _, v in owner.items.items] + ([owner.items.rest] if owner.items.rest else []))
-            or dom.UNKNOWN
-        )
+        named = owner.items.get(first.literal) if isinstance(first, dom.Const) else None
+        return named or join_all(dom.contents(owner.items)) or dom.UNKNOWN
     if isinstance(owner.items, (dom.Tuple, dom.Seq)):
         inner = _index_sequence(owner.items, first)
         if isinstance(first, dom.Tuple) and first.kind == "slice" and isinstance(inner, (dom.Tuple, dom.Seq)):

@@ -22,12 +22,8 @@ from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.joins import element, join, join_all, updated
 
 _OF_CONTAINERS = frozenset(NAMES["container-methods"])
-
-
 # What keeps the numbers of a numpy array of dimensions, or reckons with them.
 _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max", "min", "round"])
-
-
 # What a Python number can be asked, and a tensor cannot, which a size is while TorchScript traces.
 _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_count", "conjugate", "hex"])
 
@@ -175,9 +171,7 @@ def _forward(engine: Lowering, owner: dom.Layer, name: str, args: Args, node: as
 
 
 def _named_layers(_engine: InContext, owner: dom.Layer, *_: object) -> Value:
-    inner = owner.items
-    if not isinstance(inner, dom.Dict):
-        return dom.Seq(dom.Tuple((dom.CONFIG, dom.UNKNOWN)))
+    inner = owner.items if isinstance(owner.items, dom.Dict) else dom.Dict(())
     if inner.items:
         return dom.Tuple(tuple(dom.Tuple((dom.Const(k), v)) for k, v in inner.items))
     return dom.Seq(dom.Tuple((dom.CONFIG, inner.rest or dom.UNKNOWN)))

@@ -119,17 +119,16 @@ def _listed(engine: Lowering, node: ast.AST, t: dom.Tensor) -> None:
     free = [d for d in extents if isinstance(d, dom.Dim)]
     mask = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("read", "tolist"))
     if free and mask and not unexportable_calls.guarded(engine):
-        fields: dict[str, Any] = {
-            "sure": not t.guessed and any(d.sure for d in free),
-            "doubt": "guess" if t.guessed else "axis",
-        }
+        sure = not t.guessed and any(d.sure for d in free)
+        fields: dict[str, Any] = {"sure": sure, "doubt": "guess" if t.guessed else "axis"}
         engine.emit(observations.Escape, node, t.trace, exporters=mask, how=".tolist()", source="data", **fields)
 
 
-def inplace_write(engine: Assigning, call: Call, target: dom.Value) -> None:
+def inplace_write(engine: Assigning, call: Call, target: dom.Tensor) -> None:
     """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
-    assert isinstance(target, dom.Tensor)
-    if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
+    if not isinstance(call.node, ast.Call) or not isinstance(call.node.func, ast.Attribute):
+        return
+    if target.source == "weight":
         inner = call.node.func.value
         while isinstance(inner, (ast.Subscript, ast.Attribute)) and not is_own(inner):
             inner = inner.value
@@ -137,8 +136,7 @@ def inplace_write(engine: Assigning, call: Call, target: dom.Value) -> None:
             anew = inner is call.node.func.value and call.op.rstrip("_") in _FILLING
             engine.state_write(engine.frames[-1], inner, target, augmented=True, anew=anew)
             return
-    if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
-        engine.written_in_place(target, call.node.func.value, call.node)
+    engine.written_in_place(target, call.node.func.value, call.node)
 
 
 def _inspect(engine: Lowering, call: OperatorCall, entry: Op | None) -> None:

@@ -24,7 +24,6 @@ from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Args, Kwargs, Value
-from onnxlint.flow.values.joins import element
 from onnxlint.flow.values.node_places import NOWHERE, Extra, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import Project
@@ -97,9 +96,7 @@ class Interpreter(FunctionRuns):
             elif isinstance(v, dom.Shape):
                 args.append(v)
             else:
-                args.append(
-                    dom.Seq(element(v) if isinstance(v, dom.Seq) else dom.UNKNOWN, None, call_arguments.STARRED)
-                )
+                args.append(dom.Seq(v.item if isinstance(v, dom.Seq) else dom.UNKNOWN, None, call_arguments.STARRED))
         for k in node.keywords:
             v = frame.eval(k.value)
             if k.arg is not None:

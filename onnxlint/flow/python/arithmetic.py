@@ -100,7 +100,7 @@ class Arithmetic(Running):
                 return result
         if ta is dom.Tensor or tb is dom.Tensor:
             return self._tensor_arithmetic(operator, a, b, node)
-        if ta is dom.Const and tb is dom.Const:
+        if isinstance(a, dom.Const) and isinstance(b, dom.Const):
             return _fold(operator, a, b)
         if operator == "|" and (ta is dom.Truth or tb is dom.Truth):
             return dom.truth_of(a).either(dom.truth_of(b))
@@ -409,9 +409,7 @@ def _kind_of_integers(operator: str, a: dom.Value, b: dom.Value, kinds: set[str 
     return "index" if grows and "int" not in kinds else "int"
 
 
-def _fold(operator: str, a: dom.Value, b: dom.Value) -> dom.Value:
-    assert isinstance(a, dom.Const)
-    assert isinstance(b, dom.Const)
+def _fold(operator: str, a: dom.Const, b: dom.Const) -> dom.Value:
     fold = _FOLD.get(operator)
     numbers = all(isinstance(v.literal, (int, float)) for v in (a, b))
     if fold is None or not (numbers or (operator == "+" and dom.is_text(a) and dom.is_text(b))):

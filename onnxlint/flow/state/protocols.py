@@ -174,7 +174,6 @@ class Exporting(InContext, Protocol):
     all_exporters: tuple[str, ...]
     instances: dict[Any, dom.Object]
     factories: dict[int, str]
-    exits: list[list[Extra]]
 
     def gives_back(self, outputs: list[Extra]) -> None: ...
     def exports_here(self, resolved_model: bool) -> None: ...
