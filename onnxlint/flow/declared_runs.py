@@ -44,7 +44,7 @@ class DeclaredModel:
         named = {n: replace(v, parameter=n) if isinstance(v, dom.Tensor) else v for n, v in kwargs.items()}
         with engine.within(tracing=True, outermost=True, axes=axes, example_batch=self.example):
             engine.apply(built, named_inputs(unit, args), named, NOWHERE)
-            forward_outputs.report(engine)
+            forward_outputs.report(engine, engine.exits)
 
     def _declared_axes(self) -> shapes.Axes:
         axes: dict[int, str] = {}

@@ -19,7 +19,7 @@ from onnxlint.flow.entry_inputs import (
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import inference_of, never_exported
-from onnxlint.flow.exports.reach import MODULE_LEVEL, Reach
+from onnxlint.flow.exports.reach import Reach
 from onnxlint.flow.exports.unheld import uncalled
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
@@ -28,7 +28,7 @@ from onnxlint.flow.python.entry_parameters import used_as_tensor
 from onnxlint.flow.state.budget import ENTRY, LINE
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.constructor_calls import ConstructorCalls, changed_numbers
-from onnxlint.flow.state.partitions import Part, name_of
+from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -371,7 +371,7 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
             engine.call_instance(instance, named_inputs(unit, args), kwargs, NOWHERE)
         else:
             engine.run_forward(instance, unit, named_inputs(unit, args), kwargs, NOWHERE)
-        forward_outputs.report(engine)
+        forward_outputs.report(engine, engine.exits)
 
 
 def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, without: str) -> None:

@@ -3,12 +3,13 @@
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from onnxlint.flow.lowering import exporter_support, layer_calls
 from onnxlint.flow.lowering.unexportable_calls import clock
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import implicit_calls, name_lookup
-from onnxlint.flow.state.protocols import Engine, InContext
+from onnxlint.flow.state.protocols import Calling, Defining, InContext, Lowering, Reading, Recalling, Resolving
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -22,13 +23,13 @@ _LENGTH_NAMES = frozenset(NAMES["length-names"])
 _STATIC_NAMES = frozenset(NAMES["static-names"])
 
 
-def attribute(engine: InContext, owner: dom.Value, name: str, node: ast.AST) -> dom.Value:
+def attribute(engine: Reading, owner: dom.Value, name: str, node: ast.AST) -> dom.Value:
     """`owner.name`."""
     handler = _ATTRIBUTES.get(type(owner))
     return handler(engine, owner, name, node) if handler is not None else dom.UNKNOWN
 
 
-def _of_tensor(engine: Engine, owner: dom.Tensor, name: str, node: ast.AST) -> dom.Value:
+def _of_tensor(engine: Lowering, owner: dom.Tensor, name: str, node: ast.AST) -> dom.Value:
     if name == "data" and not exporter_support.data_attribute(engine, owner, node):
         owner = unflattened_sizes.lost(engine, owner, owner, node)
     if name in ("mT", "mH", "H"):
@@ -38,13 +39,13 @@ def _of_tensor(engine: Engine, owner: dom.Tensor, name: str, node: ast.AST) -> d
     return _tensor_attribute(owner, name)
 
 
-def _of_layer(_engine: Engine, owner: dom.Layer, name: str, _node: ast.AST) -> dom.Value:
+def _of_layer(_engine: InContext, owner: dom.Layer, name: str, _node: ast.AST) -> dom.Value:
     if isinstance(owner.items, dom.Dict) and any(k == name for k, _ in owner.items.items):
         return owner.items.get(name) or dom.UNKNOWN
     return dom.Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
 
 
-def _of_instance(engine: Engine, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value:
+def _of_instance(engine: Recalling, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value:
     """`instance.name`."""
     obj = owner.object
     info = obj.cls
@@ -79,7 +80,7 @@ def _of_instance(engine: Engine, owner: dom.Instance, name: str, node: ast.AST) 
     return _of_any_module(owner, name) if info.is_module() else dom.UNKNOWN
 
 
-def _bound(engine: Engine, owner: dom.Instance, unit: FunctionUnit, node: ast.AST) -> dom.Value:
+def _bound(engine: Calling, owner: dom.Instance, unit: FunctionUnit, node: ast.AST) -> dom.Value:
     """A method as the attribute of an object: a property is called at once."""
     if unit.has_decorator("property", "cached_property"):
         return engine.call_function(dom.Function(unit, owner), [], {}, node)
@@ -100,7 +101,7 @@ def _of_any_module(owner: dom.Instance, name: str) -> dom.Value:
     return owner.object.attrs.get("*", dom.UNKNOWN)
 
 
-def _of_class(engine: Engine, owner: dom.ClassRef, name: str, _node: ast.AST) -> dom.Value:
+def _of_class(engine: Defining, owner: dom.ClassRef, name: str, _node: ast.AST) -> dom.Value:
     """`Class.name`."""
     info = owner.info
     unit = info.find_method(name)
@@ -118,7 +119,7 @@ def _of_class(engine: Engine, owner: dom.ClassRef, name: str, _node: ast.AST) ->
     return dom.Method(owner, name)
 
 
-def _of_super(_engine: Engine, owner: dom.Super, name: str, _node: ast.AST) -> dom.Value:
+def _of_super(_engine: InContext, owner: dom.Super, name: str, _node: ast.AST) -> dom.Value:
     """`super().name`: a method of the project further up, if there is one."""
     bound_class = owner.bound.object.cls if isinstance(owner.bound, dom.Instance) else owner.info
     cls = bound_class if owner.info in bound_class.mro() else owner.info
@@ -126,7 +127,7 @@ def _of_super(_engine: Engine, owner: dom.Super, name: str, _node: ast.AST) -> d
     return dom.Function(unit, owner.bound) if unit is not None else dom.Method(owner, name)
 
 
-def _of_tuple(_engine: Engine, owner: dom.Tuple, name: str, _node: ast.AST) -> dom.Value:
+def _of_tuple(_engine: InContext, owner: dom.Tuple, name: str, _node: ast.AST) -> dom.Value:
     if name in _FIELDS and all(isinstance(i, dom.Tensor) for i in owner.items):
         at = _FIELDS.index(name)
         return owner.items[at] if at < len(owner.items) else dom.Method(owner, name)
@@ -137,7 +138,7 @@ _STRING_METHODS = frozenset(
     "get items keys values split startswith endswith format join lower upper copy append index count".split()
 )
 
-_ATTRIBUTES: dict[type, Callable[..., dom.Value]] = {
+_ATTRIBUTES: dict[type, Callable[[Reading, Any, str, ast.AST], dom.Value]] = {
     dom.Tensor: _of_tensor,
     dom.External: lambda engine, owner, name, node: name_lookup.of_a_library(engine, f"{owner.name}.{name}"),
     dom.Instance: _of_instance,
@@ -253,7 +254,7 @@ def _by_name(extent: dom.Extent, name: str, axis: int, rank: int, set_length: bo
     return dom.CONFIG if axis == rank - 1 or name in _STATIC_NAMES else extent
 
 
-def loop_items(engine: Engine, v: dom.Value, node: ast.AST) -> list[dom.Value]:
+def loop_items(engine: Resolving, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     """What a loop over `v` binds."""
     if isinstance(v, dom.Instance):
         unit = v.object.cls.find_method("__iter__")
@@ -296,7 +297,7 @@ def fields_of(info: ClassInfo) -> list[str]:
     return [name for c in reversed(info.mro()) for name in c.fields]
 
 
-def record_items(engine: Engine, owner: dom.Instance) -> dom.Value:
+def record_items(engine: Defining, owner: dom.Instance) -> dom.Value:
     """The items of a named tuple."""
     info = owner.object.cls
     if not any(b.endswith("NamedTuple") for b in info.external_bases()):

@@ -7,61 +7,20 @@ from typing import Any
 
 from onnxlint.flow.calls.attribute_access import any_module_of, items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
+from onnxlint.flow.lowering.sizes_as_numbers import frozen
 from onnxlint.flow.state.observations import SizeDivision
-from onnxlint.flow.state.protocols import Assigning, Calling, Engine, InContext, Observing, Operating
+from onnxlint.flow.state.protocols import Assigning, Calling, Evaluating, InContext, Lowering, Observing, Operating
 from onnxlint.flow.tables import EXPORTER_GUARDS
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
-Builtin = Callable[["Engine", dom.Args, dom.Kwargs, ast.AST], dom.Value]
-
-# Dynamo keeps the symbol through these, and loses it in an `int()` around them.
-_KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
-
-
-def frozen(engine: InContext, args: Sequence[dom.Value], node: ast.AST, how: str) -> dom.Value:
-    """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
-    for v in args:
-        if isinstance(v, dom.Tensor):
-            if v.source == "made" and not v.axes:
-                return dom.CONFIG
-            if v.source == "weight" and not engine.context.tracing and not v.guessed:
-                return dom.CONFIG  # a number already when the model is built
-            return dom.Data(engine.site(node, how), v.fixed, False, v.trace)
-        if isinstance(v, dom.Data):
-            if not v.site.how:  # a size that depends on data, and was a symbol until here
-                return dom.Data(engine.site(node, how), v.fixed, True, v.trace)
-            return v
-        if isinstance(v, dom.Array):
-            return dom.Data(v.site, v.fixed, False, v.trace)
-    for v in args:
-        if isinstance(v, dom.Dim):
-            soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
-            site = v.site if v.site is not None and not soft else engine.site(node, how)
-            return dom.Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
-    return dom.CONFIG
-
-
-# What stays more than zero in these, and what they round up.
-_KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
-
-
-def _least(how: str, args: Sequence[dom.Value]) -> int:
-    """What a number made from sizes is at least: rounding a share down may leave nothing."""
-    least = max(v.least for v in args if isinstance(v, dom.Dim))
-    if how == "math.ceil()":
-        return dom.COUNT if least == dom.SHARE else least
-    if how == "int()":
-        return least if least == dom.COUNT else dom.REST
-    if how in _KEEPS_SIGN:
-        return least if how in ("len()", "min()", "max()", "float()") else max(least, dom.SHARE)
-    return dom.REST
+Builtin = Callable[[Evaluating, dom.Args, dom.Kwargs, ast.AST], dom.Value]
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         first = args[0] if args else dom.Const(0)
         if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
             try:
@@ -127,14 +86,14 @@ def _range(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
     return dom.Seq(dom.CONFIG)
 
 
-def _keys(engine: Calling, values: Sequence[dom.Value], kwargs: dom.Kwargs, node: ast.AST) -> list[dom.Value]:
+def _keys(engine: Operating, values: Sequence[dom.Value], kwargs: dom.Kwargs, node: ast.AST) -> list[dom.Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+    def build(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (dom.Tuple, dom.Seq)):
             values = list(args[0].items) if isinstance(args[0], dom.Tuple) else [args[0].item]
@@ -181,7 +140,7 @@ def _sum(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
     return dom.CONFIG
 
 
-def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _sorted(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`sorted(values)`: compares them, or what `key` gives of them."""
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, (dom.Tuple, dom.Seq, dom.Tensor)):
@@ -193,7 +152,7 @@ def _sorted(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
     return dom.Seq(element(result), None, result.trace) if isinstance(result, dom.Tuple) and result.items else result
 
 
-def _divmod(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _divmod(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
     if len(args) != 2:
         return dom.UNKNOWN
@@ -210,8 +169,8 @@ def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -
     return args[0] if args and not isinstance(args[0], dom.Const) else dom.CONFIG
 
 
-def _sequence(kind: str) -> Builtin:
-    def build(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _sequence(kind: str) -> Callable[[Observing, dom.Args, dom.Kwargs, ast.AST], dom.Value]:
+    def build(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         if not args:
             return dom.Tuple((), kind)
         v = args[0]
@@ -360,10 +319,6 @@ def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
     return items[0] if items else dom.UNKNOWN
 
 
-def _iter(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    return args[0] if args else dom.UNKNOWN
-
-
 def _reversed(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     v = args[0] if args else dom.UNKNOWN
     return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
@@ -383,7 +338,7 @@ _ELSEWHERE = {"list", "tuple", "dict", "set", "str", "int", "float", "bool", "Ma
 _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Size"}
 
 
-def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+def _isinstance(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
     if len(args) != 2:
         return dom.CONFIG
@@ -409,11 +364,6 @@ def _isinstance(engine: Engine, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
     return dom.Const(bool(names & own)) if sure else dom.CONFIG
 
 
-def _str(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    v = args[0] if args else dom.CONFIG
-    return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
-
-
 def _slice(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
     return dom.Tuple(tuple(bounds[:3]), "slice")
@@ -436,7 +386,7 @@ BUILTINS: dict[str, Builtin] = {
     "frozenset": _sequence("list"),
     "sorted": _sorted,
     "divmod": _divmod,
-    "iter": _iter,
+    "iter": lambda e, a, k, n: a[0] if a else dom.UNKNOWN,
     "reversed": _reversed,
     "dict": make_dict,
     "enumerate": _enumerate,
@@ -454,7 +404,7 @@ BUILTINS: dict[str, Builtin] = {
     "super": _super,
     "next": _first,
     "print": lambda e, a, k, n: dom.NONE,
-    "str": _str,
+    "str": lambda e, a, k, n: frozen(e, a[:1], n, "str()") if a and isinstance(a[0], dom.Dim) else dom.CONFIG,
     "slice": _slice,
     "pow": _abs,
     **dict.fromkeys(("issubclass", "callable", "repr", "id", "type", "hash", "format"), lambda *_: dom.CONFIG),

@@ -8,13 +8,13 @@ from onnxlint.flow.calls.attribute_access import read_dim, with_trace
 from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_numbers
 from onnxlint.flow.python.entry_parameters import plain_name
 from onnxlint.flow.python.implicit_calls import ITEMS
-from onnxlint.flow.state.protocols import Engine, InContext
+from onnxlint.flow.state.protocols import Applying, InContext, Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join_all
 
 
-def subscript(engine: Engine, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
+def subscript(engine: Applying, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     """`owner[index]`."""
     first = index[0] if index else dom.UNKNOWN
     if isinstance(owner, dom.Tensor):
@@ -38,7 +38,7 @@ def subscript(engine: Engine, owner: dom.Value, index: list[dom.Value], node: as
     return dom.CONFIG if isinstance(owner, dom.Config) else dom.UNKNOWN
 
 
-def _index_instance(engine: Engine, owner: dom.Instance, index: dom.Value, node: ast.Subscript) -> dom.Value:
+def _index_instance(engine: Applying, owner: dom.Instance, index: dom.Value, node: ast.Subscript) -> dom.Value:
     """`instance[index]`: `__getitem__`, or a field of an output record."""
     unit = owner.object.cls.find_method("__getitem__")
     if unit is not None:
@@ -63,12 +63,8 @@ def _by_key(owner: dom.Dict, key: dom.Value) -> dom.Value:
 
 def _index_layer(owner: dom.Layer, first: dom.Value) -> dom.Value:
     if isinstance(owner.items, dom.Dict):
-        if isinstance(first, dom.Const) and owner.items.get(first.literal) is not None:
-            return owner.items.get(first.literal) or dom.UNKNOWN
-        return (
-            join_all([v for _, v in owner.items.items] + ([owner.items.rest] if owner.items.rest else []))
-            or dom.UNKNOWN
-        )
+        named = owner.items.get(first.literal) if isinstance(first, dom.Const) else None
+        return named or join_all(dom.contents(owner.items)) or dom.UNKNOWN
     if isinstance(owner.items, (dom.Tuple, dom.Seq)):
         inner = _index_sequence(owner.items, first)
         if isinstance(first, dom.Tuple) and first.kind == "slice" and isinstance(inner, (dom.Tuple, dom.Seq)):
@@ -108,7 +104,7 @@ def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.
     return dom.Seq(dom.CONFIG)
 
 
-def _index_tensor(engine: Engine, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
+def _index_tensor(engine: Lowering, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
         return dom.CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, parameter="")
     engine.use_all(index, "an index")

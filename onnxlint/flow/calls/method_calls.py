@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
-from onnxlint.flow.calls.builtin_calls import BUILTINS
-from onnxlint.flow.calls.library_calls import Function, LibraryCall, inplace_write, operator
+from onnxlint.flow.calls.builtin_calls import make_dict
+from onnxlint.flow.calls.operator_calls import OperatorCall, inplace_write, operator
 from onnxlint.flow.exports.call_sites import KEEPS
 from onnxlint.flow.exports.export_calls import record_lightning
 from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_calls
@@ -14,51 +15,47 @@ from onnxlint.flow.python import implicit_calls, outside_state
 from onnxlint.flow.python.entry_parameters import TENSOR_NAMES, TRAINING_FLAG
 from onnxlint.flow.python.implicit_calls import ITEMS, as_layer, layer_base
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Calling, Defining, Engine, InContext, Observing
+from onnxlint.flow.state.protocols import Applying, Calling, Defining, Engine, InContext, Lowering, Observing, Writing
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.joins import element, join, join_all, updated
 
 _OF_CONTAINERS = frozenset(NAMES["container-methods"])
-
-
 # What keeps the numbers of a numpy array of dimensions, or reckons with them.
 _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max", "min", "round"])
-
-
 # What a Python number can be asked, and a tensor cannot, which a size is while TorchScript traces.
 _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_count", "conjugate", "hex"])
 
 
-def method(engine: InContext, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+def method(engine: Engine, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
     handler = _METHODS.get(type(owner))
     return handler(engine, owner, name, args, kwargs, node) if handler is not None else dom.UNKNOWN
 
 
-def _of_tensor(engine: Engine, owner: dom.Tensor, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_tensor(engine: Writing, owner: dom.Tensor, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
         return dom.UNKNOWN
     handler = _TENSOR_METHODS.get(name)
     if handler is not None:
-        return handler(LibraryCall(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
+        return handler(OperatorCall(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
     return operator(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
 
 
-def _backward(call: LibraryCall) -> Value:
+def _backward(call: OperatorCall) -> Value:
     if call.engine.context.tracing:
         unexportable_calls.gradient(call.engine, call.tensor, call.node)
     return dom.CONFIG
 
 
-def _copied(call: LibraryCall) -> Value:
+def _copied(call: OperatorCall) -> Value:
     inplace_write(call.engine, call, call.tensor)
     return call.tensor
 
 
 # Methods of a tensor that are no operators of a graph.
-_TENSOR_METHODS: dict[str, Function] = {
+_TENSOR_METHODS: dict[str, Callable[[OperatorCall], Value]] = {
     "new_tensor": HANDLERS["tensor"],
     "copy_": _copied,
     "backward": _backward,
@@ -79,18 +76,18 @@ def _of_size(engine: Observing, owner: dom.Dim, name: str, args: Args, kwargs: K
     return dom.UNKNOWN
 
 
-def _of_shape(_engine: Engine, owner: dom.Shape, name: str, *_: object) -> Value:
+def _of_shape(_engine: InContext, owner: dom.Shape, name: str, *_: object) -> Value:
     axes = owner.tensor.axes if name == "numel" else None
     return dom.Dim(axes, plain=False, trace=owner.trace) if axes else dom.CONFIG
 
 
-def _of_array(_engine: Engine, owner: dom.Array, name: str, *_: object) -> Value:
+def _of_array(_engine: InContext, owner: dom.Array, name: str, *_: object) -> Value:
     if name in ("item", "tolist"):
         return dom.Data(owner.site, owner.fixed)
     return dom.Array(owner.site, owner.fixed, owner.trace)
 
 
-def _of_dict(engine: Engine, owner: dom.Dict, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_dict(engine: Lowering, owner: dom.Dict, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if name in ("get", "pop", "setdefault") and args:
         sizes_as_numbers.looked_up(engine, owner, args[0], node, f".{name}()")
     if name == "setdefault" and len(args) == 2 and isinstance(args[0], dom.Const) and isinstance(node, ast.Call):
@@ -99,7 +96,7 @@ def _of_dict(engine: Engine, owner: dom.Dict, name: str, args: Args, kwargs: Kwa
             _rebind(engine, node, dom.Dict((*owner.items, (key, args[1])), owner.rest, owner.trace))
     if name == "update" and isinstance(node, ast.Call):
         plain = "**" not in kwargs and all(isinstance(a, (dom.Dict, dom.Tuple, dom.Seq)) for a in args)
-        new = BUILTINS["dict"](engine, args, kwargs, node) if plain else dom.Dict((), dom.UNKNOWN)
+        new = make_dict(engine, args, kwargs, node) if plain else dom.Dict((), dom.UNKNOWN)
         _rebind(engine, node, updated(owner, new) if isinstance(new, dom.Dict) else owner)
         return dom.NONE
     result = _dict_method(owner, name, args)
@@ -146,7 +143,7 @@ def _inherited(
     return engine.run_forward(bound, unit, args, kwargs, node) if unit is not None else None
 
 
-def _of_layer(engine: Engine, owner: dom.Layer, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_layer(engine: Applying, owner: dom.Layer, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     handler = _LAYER_METHODS.get(name)
     return handler(engine, owner, name, args, node) if handler is not None else dom.UNKNOWN
 
@@ -167,22 +164,20 @@ def _hooked(engine: InContext, owner: dom.Layer, name: str, args: Args, node: as
     return dom.CONFIG
 
 
-def _forward(engine: Engine, owner: dom.Layer, name: str, args: Args, node: ast.AST) -> Value:
+def _forward(engine: Lowering, owner: dom.Layer, name: str, args: Args, node: ast.AST) -> Value:
     if name == "forward":
         unexportable_calls.bypassed(engine, owner, node)
     return layer_calls.call(engine, owner, args, {}, node)
 
 
-def _named_layers(_engine: Engine, owner: dom.Layer, *_: object) -> Value:
-    inner = owner.items
-    if not isinstance(inner, dom.Dict):
-        return dom.Seq(dom.Tuple((dom.CONFIG, dom.UNKNOWN)))
+def _named_layers(_engine: InContext, owner: dom.Layer, *_: object) -> Value:
+    inner = owner.items if isinstance(owner.items, dom.Dict) else dom.Dict(())
     if inner.items:
         return dom.Tuple(tuple(dom.Tuple((dom.Const(k), v)) for k, v in inner.items))
     return dom.Seq(dom.Tuple((dom.CONFIG, inner.rest or dom.UNKNOWN)))
 
 
-def _layers_within(_engine: Engine, owner: dom.Layer, *_: object) -> Value:
+def _layers_within(_engine: InContext, owner: dom.Layer, *_: object) -> Value:
     if isinstance(owner.items, dom.Dict):
         return dom.Tuple(tuple(dom.contents(owner.items)))
     return owner.items if owner.items is not None else dom.UNKNOWN
@@ -206,7 +201,7 @@ def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: Args, nod
     return dom.NONE
 
 
-_LAYER_METHODS: dict[str, Callable[[Engine, dom.Layer, str, Args, ast.AST], Value]] = {
+_LAYER_METHODS: dict[str, Callable[[Applying, dom.Layer, str, Args, ast.AST], Value]] = {
     **dict.fromkeys(NAMES["methods-of-itself"], _itself),
     **dict.fromkeys(layer_calls.HOOKS, _hooked),
     **dict.fromkeys(("forward", "__call__"), _forward),
@@ -284,7 +279,7 @@ def _of_sequence(
     return owner if name in ("copy", "__iter__") else dom.UNKNOWN
 
 
-_METHODS: dict[type, Callable[..., Value]] = {
+_METHODS: dict[type, Callable[[Engine, Any, str, Args, Kwargs, ast.AST], Value]] = {
     dom.Tensor: _of_tensor,
     dom.Dim: _of_size,
     dom.Shape: _of_shape,

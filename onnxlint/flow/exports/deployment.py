@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Calling
 from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -29,7 +29,7 @@ def deploying(cls: ClassInfo, called: Sequence[str]) -> list[FunctionUnit]:
     return [u for u in units if len(u.args.args) - len(u.args.defaults) == 1 and _SETS_A_FLAG.search(u.text)]
 
 
-def deploy(engine: Engine, model: dom.Object, called: Sequence[str]) -> None:
+def deploy(engine: Calling, model: dom.Object, called: Sequence[str]) -> None:
     """Run what scripts call, untraced, on what stands for any model of the class, and put what they put in place."""
     for unit in deploying(model.cls, called):
         engine.call_function(dom.Function(unit, dom.Instance(model)), [], {}, None)

@@ -9,7 +9,7 @@ from onnxlint.flow.exports.export_models import candidate, names_of
 from onnxlint.flow.exports.export_scopes import dicts_by_keys
 from onnxlint.flow.exports.train_modes import differs_in_file
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Defining, Engine, Exporting, InContext
+from onnxlint.flow.state.protocols import Defining, Exporting, InContext, Recording
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.node_places import Body, argument
@@ -22,7 +22,7 @@ _FUNCTIONS = ("export", "_export", "dynamo_export", "export_to_pretty_string", "
 APIS = frozenset(f"torch.onnx.{name}" for name in _FUNCTIONS)
 
 
-def record(engine: Engine, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
+def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
     arguments: dict[str, Value] = {**dict(zip(_POSITIONS, args, strict=False)), **kwargs}
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
@@ -124,7 +124,7 @@ def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
     return bool(flag.literal) if isinstance(flag, dom.Const) else None
 
 
-def record_program(engine: Engine, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
+def record_program(engine: Recording, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
     arguments: dict[str, Value] = {**dict(zip(_PROGRAM_POSITIONS, args, strict=False)), **kwargs}
     model = arguments["model"] = arguments.pop("mod", dom.Unknown())
@@ -148,7 +148,7 @@ def record_program(engine: Engine, args: Args, kwargs: Kwargs, node: ast.AST) ->
     )
 
 
-def record_lightning(engine: Engine, model: dom.Instance, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
+def record_lightning(engine: Recording, model: dom.Instance, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for `model.to_onnx(file_path, input_sample, **options)`, which exports in eval mode."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return

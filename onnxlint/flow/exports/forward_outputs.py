@@ -2,11 +2,11 @@
 
 import ast
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.state.protocols import Observing, Running
 from onnxlint.flow.values.domain import Array, Const, Data, Dict, Instance, Seq, Tensor, Tuple, Value, is_none
 from onnxlint.flow.values.node_places import Extra
 
@@ -26,11 +26,11 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
         engine.gives_back(outputs)
 
 
-def report(engine: Engine) -> None:
+def report(engine: Observing, exits: Sequence[list[Extra]]) -> None:
     """Emit what was noted. What one way out of forward gives back and another does not is not sure to be exported."""
-    kinds = [{(g.what, g.name) for g in outputs} for outputs in engine.exits]
+    kinds = [{(g.what, g.name) for g in outputs} for outputs in exits]
     everywhere = set.intersection(*kinds) if kinds else set()
-    for outputs in engine.exits:
+    for outputs in exits:
         for g in outputs:
             sure = (g.what, g.name) in everywhere
             fields: dict[str, Any] = {"what": g.what, "name": g.name, "inside": g.inside, "exporters": g.exporters}

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from posixpath import dirname, join, normpath
 
@@ -17,14 +17,13 @@ from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, has_layers, unconfigured, unnamed
-from onnxlint.flow.state.partitions import Part, common_folder, name_of
+from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, common_folder, name_of, source_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
 from onnxlint.project.configurations import Configurations
 from onnxlint.project.modules import imported
 from onnxlint.project.outline import LIBRARIES, dotted
 
-MODULE_LEVEL = "<module>"
 CALLERS = 200  # functions around an export that are looked at
 REEXPORTS = 8  # modules that a name is passed on through
 _MAY_EXPORT = re.compile(r"\bexport\(|_export\(|to_onnx\(|2onnx\(")
@@ -139,15 +138,15 @@ class Reach:
 
     def _unbuilt(self, modules: Sequence[ModuleInfo], own: Mapping[ClassInfo, str]) -> dict[ClassInfo, str]:
         """The classes that neither code nor a configuration names where classes are looked up by name."""
-        unbuilt = unconfigured(modules, list(own), partial(_text, name=MODULE_LEVEL), self._configurations)
+        unbuilt = unconfigured(modules, list(own), self._configurations)
         return {c: why for c, why in unbuilt.items() if not self._is_root(c)}
 
     def _unheld(self, own: Mapping[ClassInfo, str]) -> set[ClassInfo]:
         """The classes without layers that neither an exporting function nor a model with layers names."""
         if not self.roots or not any(not reason and has_layers(c) for c, reason in own.items()):
             return set()
-        scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
-        unheld = Unheld(self.modules, partial(_text, name=MODULE_LEVEL), scripts)
+        scripts = [source_of(info, name.partition(".")[0]) for info, name, _ in self.roots]
+        unheld = Unheld(self.modules, scripts)
         return {c for c in own if not self._is_root(c) and c in unheld}
 
     def _by_themselves(self, modules: Sequence[ModuleInfo]) -> dict[ClassInfo, str]:
@@ -193,7 +192,7 @@ class Reach:
             line = _export_in(info, unit.node) if may_export(unit.text) else 0
             if line:
                 yield info, unit.qualname, line + unit.shift
-        if may_export(_text(info, MODULE_LEVEL)):
+        if may_export(source_of(info, MODULE_LEVEL)):
             statements = [s for s in info.source.tree.body if not isinstance(s, (ast.FunctionDef, ast.ClassDef))]
             if line := _export_in(info, *statements):
                 yield info, MODULE_LEVEL, line
@@ -215,9 +214,9 @@ class Reach:
             bound = self._defines(other, word) or (other.stars and word in other.source.text)
             if bound and self._defined(other, word) == (info, word):
                 for mine in (*other.functions, *other.classes):
-                    if (other, mine) != (info, word) and "." not in mine and pattern.search(_text(other, mine)):
+                    if (other, mine) != (info, word) and "." not in mine and pattern.search(source_of(other, mine)):
                         yield other, mine
-                if pattern.search(_text(other, MODULE_LEVEL)):
+                if pattern.search(source_of(other, MODULE_LEVEL)):
                     yield other, MODULE_LEVEL
 
     def _visit(self, info: ModuleInfo, name: str) -> None:
@@ -225,7 +224,7 @@ class Reach:
         if (info, name) in self.seen:
             return
         self.seen[info, name] = None
-        text = _text(info, name)
+        text = source_of(info, name)
         anything = any(m not in LIBRARIES for m in _ANYTHING.findall(text)) and self._configured is None
         if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True
@@ -283,7 +282,7 @@ class Reach:
     def _named_by_configs(self) -> frozenset[str] | None:
         """The words of the config files that an export names in so many words; None where it takes any config."""
         waiting = [
-            (info, p) for info, name, _ in self.roots for p in _CONFIG.findall(_text(info, name.partition(".")[0]))
+            (info, p) for info, name, _ in self.roots for p in _CONFIG.findall(source_of(info, name.partition(".")[0]))
         ]
         words: dict[ModuleInfo, list[str]] = {}
         for info, path in waiting:  # it grows meanwhile
@@ -342,7 +341,7 @@ class Reach:
 
     @cached_property
     def _in_roots(self) -> frozenset[str]:
-        texts = (_text(info, name.partition(".")[0]) for info, name, _ in self.roots)
+        texts = (source_of(info, name.partition(".")[0]) for info, name, _ in self.roots)
         return frozenset(word for text in texts for word in _WORD.findall(text))
 
     def _beside(self, c: ClassInfo) -> str:
@@ -402,8 +401,8 @@ def with_reach(
     configurations = configurations or Configurations(None)
     reach = Reach(modules, configurations=configurations)
     outside, callers, reached = reach.outside(), reach.callers(), []
-    scripts = (_text(info, name.partition(".")[0]) for info, name in reach.exporting)
-    called = methods_called(scripts, [_text(info, name.partition(".")[0]) for info, name, _ in reach.roots])
+    scripts = (source_of(info, name.partition(".")[0]) for info, name in reach.exporting)
+    called = methods_called(scripts, [source_of(info, name.partition(".")[0]) for info, name, _ in reach.roots])
     set_length = of_set_length(modules)
     inferring = tuple(n for n in ("infer", "inference") if any(f".{n}(" in info.source.text for info in modules))
     for part in parts:
@@ -426,27 +425,6 @@ def _is_traced(c: ClassInfo) -> bool:
     """True for a class with a forward: a module, or a function with a gradient of its own."""
     autograd = any(b.startswith("torch.autograd.") for b in c.external_bases())
     return c.find_method("forward") is not None and (c.is_module() or autograd)
-
-
-def _text(info: ModuleInfo, name: str) -> str:
-    """The source of a definition, without its decorators; of the module level, all but functions and classes."""
-    if name == MODULE_LEVEL:
-        lines = info.source.lines
-        rest: list[str] = []
-        at = 0
-        spans = [(f.first, f.last) for f in info.outline.functions] + [(c.first, c.last) for c in info.outline.classes]
-        for first, last in sorted(spans):
-            rest += lines[at : max(first - 1, at)]
-            at = max(at, last)
-        return "\n".join([*rest, *lines[at:]])
-    if name in info.functions:
-        return info.functions[name].text
-    if name in info.classes:
-        return info.classes[name].text
-    outline = info.outline.values.get(name)
-    if outline is not None:
-        return info.source.rows(outline.first, outline.last)
-    return name  # an alias: it leads on by itself
 
 
 def _export_in(info: ModuleInfo, *nodes: ast.AST) -> int:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
 
+from onnxlint.flow.state.partitions import MODULE_LEVEL, source_of
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.configurations import Configurations
 
@@ -31,16 +32,10 @@ def has_layers(c: ClassInfo) -> bool:
 
 
 class Unheld:
-    """Looks for what names a class in the modules of a project.
+    """Looks for what names a class in the modules of a project; `scripts` are the texts of what exports."""
 
-    `level` gives the text of a module outside of definitions, `scripts` are the texts of what exports.
-    """
-
-    def __init__(
-        self, modules: Sequence[ModuleInfo], level: Callable[[ModuleInfo], str], scripts: Sequence[str]
-    ) -> None:
+    def __init__(self, modules: Sequence[ModuleInfo], scripts: Sequence[str]) -> None:
         self._modules = {info: number for number, info in enumerate(modules)}
-        self._level = level
         self._scripts = scripts
 
     def __contains__(self, c: ClassInfo) -> bool:
@@ -63,7 +58,7 @@ class Unheld:
                     if (isinstance(unit, ClassInfo) and unit.is_module()) or re.search(other, text):
                         return True
                     makers[unit.name] = text
-            level = self._level(info)
+            level = source_of(info, MODULE_LEVEL)
             if c.name in level and re.search(listed, level):
                 return True
         if not makers:
@@ -102,10 +97,7 @@ def unnamed(
 
 
 def unconfigured(
-    modules: Sequence[ModuleInfo],
-    classes: Sequence[ClassInfo],
-    level: Callable[[ModuleInfo], str],
-    configurations: Configurations,
+    modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], configurations: Configurations
 ) -> dict[ClassInfo, str]:
     """Of the classes, in a project that evaluates names in YAML, those that none names, nor what is built by others."""
     evaluating = any("eval(" in (text := info.source.text) and _EVALUATED.search(text) for info in modules)
@@ -114,7 +106,7 @@ def unconfigured(
     if not built:
         return {}
     units = [u for i in modules for u in (*i.functions.values(), *i.classes.values()) if u not in own]
-    texts = [*(u.text for u in units), *map(level, modules), *(c.text for c in built)]
+    texts = [*(u.text for u in units), *(source_of(i, MODULE_LEVEL) for i in modules), *(c.text for c in built)]
     while texts:
         named = set(_NAME.findall(_ASKED_FOR.sub("", _IMPORTS.sub("", texts.pop()))))
         new = {c for c in classes if c.name in named and c not in built}

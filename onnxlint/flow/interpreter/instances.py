@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.calls.attribute_access import any_module_of, fields_of
-from onnxlint.flow.interpreter.emission import Emitter
+from onnxlint.flow.interpreter.state_writes import Writes
 from onnxlint.flow.interpreter.unregistered import is_module, modules_in, report_hidden_modules
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
@@ -33,7 +33,7 @@ _CODE = (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Pa
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
 
 
-class Objects(Emitter, Engine):
+class Objects(Writes, Engine):
     """The part of the interpreter that builds and reads objects; whatever runs for them, `Interpreter` does."""
 
     frames: list[Running]

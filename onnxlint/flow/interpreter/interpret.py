@@ -9,7 +9,6 @@ from typing import Any
 from onnxlint.base.records import EXPORTERS, described
 from onnxlint.flow.calls import attribute_access, library_calls, method_calls
 from onnxlint.flow.calls.builtin_calls import getter_default
-from onnxlint.flow.exports.reach import MODULE_LEVEL
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.function_runs import DEEP, FunctionRuns
 from onnxlint.flow.lowering import layer_calls
@@ -18,13 +17,13 @@ from onnxlint.flow.python import call_arguments, implicit_calls
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.context import Context
+from onnxlint.flow.state.partitions import MODULE_LEVEL
 from onnxlint.flow.state.protocols import Interleaved, Running
 from onnxlint.flow.state.summaries import DEPTH
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Args, Kwargs, Value
-from onnxlint.flow.values.joins import element
 from onnxlint.flow.values.node_places import NOWHERE, Extra, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import Project
@@ -97,9 +96,7 @@ class Interpreter(FunctionRuns):
             elif isinstance(v, dom.Shape):
                 args.append(v)
             else:
-                args.append(
-                    dom.Seq(element(v) if isinstance(v, dom.Seq) else dom.UNKNOWN, None, call_arguments.STARRED)
-                )
+                args.append(dom.Seq(v.item if isinstance(v, dom.Seq) else dom.UNKNOWN, None, call_arguments.STARRED))
         for k in node.keywords:
             v = frame.eval(k.value)
             if k.arg is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
-from onnxlint.flow.state.protocols import Lowering
+from onnxlint.flow.state.protocols import InContext, Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import argument
 from onnxlint.flow.values.shapes import CLIP, extent_of
@@ -17,6 +17,10 @@ from onnxlint.flow.values.size_forms import restacked
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
 _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
 _TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")
+# Dynamo keeps the symbol through these, and loses it in an `int()` around them.
+_KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
+# What stays more than zero in these, and what they round up.
+_KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
 
 
 def operator(engine: Lowering, call: Call) -> bool:
@@ -310,3 +314,38 @@ def size_use(
     if dim is not None:
         axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?")))
         emit(engine, node, kind, op, form, doubt="axis", trace=dim.trace, sure=dim.sure, axis=axis, **fields)
+
+
+def frozen(engine: InContext, args: Sequence[dom.Value], node: ast.AST, how: str) -> dom.Value:
+    """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
+    for v in args:
+        if isinstance(v, dom.Tensor):
+            if v.source == "made" and not v.axes:
+                return dom.CONFIG
+            if v.source == "weight" and not engine.context.tracing and not v.guessed:
+                return dom.CONFIG  # a number already when the model is built
+            return dom.Data(engine.site(node, how), v.fixed, False, v.trace)
+        if isinstance(v, dom.Data):
+            if not v.site.how:  # a size that depends on data, and was a symbol until here
+                return dom.Data(engine.site(node, how), v.fixed, True, v.trace)
+            return v
+        if isinstance(v, dom.Array):
+            return dom.Data(v.site, v.fixed, False, v.trace)
+    for v in args:
+        if isinstance(v, dom.Dim):
+            soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
+            site = v.site if v.site is not None and not soft else engine.site(node, how)
+            return dom.Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
+    return dom.CONFIG
+
+
+def _least(how: str, args: Sequence[dom.Value]) -> int:
+    """What a number made from sizes is at least: rounding a share down may leave nothing."""
+    least = max(v.least for v in args if isinstance(v, dom.Dim))
+    if how == "math.ceil()":
+        return dom.COUNT if least == dom.SHARE else least
+    if how == "int()":
+        return least if least == dom.COUNT else dom.REST
+    if how in _KEEPS_SIGN:
+        return least if how in ("len()", "min()", "max()", "float()") else max(least, dom.SHARE)
+    return dom.REST

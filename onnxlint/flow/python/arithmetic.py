@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, sub, truediv
 from typing import Any, TypeGuard
@@ -15,7 +15,7 @@ from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import asks_for_elements
-from onnxlint.flow.values.joins import element, join_all
+from onnxlint.flow.values.joins import concatenated, element
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo
 
@@ -100,7 +100,7 @@ class Arithmetic(Running):
                 return result
         if ta is dom.Tensor or tb is dom.Tensor:
             return self._tensor_arithmetic(operator, a, b, node)
-        if ta is dom.Const and tb is dom.Const:
+        if isinstance(a, dom.Const) and isinstance(b, dom.Const):
             return _fold(operator, a, b)
         if operator == "|" and (ta is dom.Truth or tb is dom.Truth):
             return dom.truth_of(a).either(dom.truth_of(b))
@@ -317,7 +317,7 @@ def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value
     """The truth of a comparison of sizes, of single ones or of several: it is dynamic if one of them is."""
     axes: frozenset[str] = frozenset()
     trace = site = None
-    for d in (*_sizes_in(a), *_sizes_in(b)):
+    for d in (*shapes.sizes_in(a), *shapes.sizes_in(b)):
         if isinstance(d, dom.Data):
             return dom.Data(d.site, d.fixed, True, d.trace)
         if isinstance(d, dom.Dim):
@@ -381,20 +381,9 @@ def _ask_setting(asked: str, operator: ast.cmpop, wanted: dom.Value) -> dom.Valu
 
 def _form(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> str:
     """What a comparison of sizes asks: whether two are equal, or what a division leaves."""
-    if isinstance(operator, (ast.Eq, ast.NotEq)) and all(next(_sizes_in(v), None) is not None for v in (a, b)):
+    if isinstance(operator, (ast.Eq, ast.NotEq)) and all(next(shapes.sizes_in(v), None) is not None for v in (a, b)):
         return "equal"
     return "remainder" if any(isinstance(v, dom.Dim) and v.form == "remainder" for v in (a, b)) else ""
-
-
-def _sizes_in(v: dom.Value) -> Iterator[dom.Extent]:
-    if isinstance(v, dom.Dim):
-        yield v
-    elif isinstance(v, dom.Shape):
-        yield from v.tensor.dims or ()
-    elif isinstance(v, dom.Tuple):
-        yield from (i for i in v.items if isinstance(i, (dom.Dim, dom.Data)))
-    elif isinstance(v, dom.Seq) and isinstance(v.size, (dom.Dim, dom.Data)):
-        yield v.size
 
 
 def _kind(operator: str, a: dom.Value, b: dom.Value) -> str | None:
@@ -420,9 +409,7 @@ def _kind_of_integers(operator: str, a: dom.Value, b: dom.Value, kinds: set[str 
     return "index" if grows and "int" not in kinds else "int"
 
 
-def _fold(operator: str, a: dom.Value, b: dom.Value) -> dom.Value:
-    assert isinstance(a, dom.Const)
-    assert isinstance(b, dom.Const)
+def _fold(operator: str, a: dom.Const, b: dom.Const) -> dom.Value:
     fold = _FOLD.get(operator)
     numbers = all(isinstance(v.literal, (int, float)) for v in (a, b))
     if fold is None or not (numbers or (operator == "+" and dom.is_text(a) and dom.is_text(b))):
@@ -441,7 +428,7 @@ def _sequence_arithmetic(operator: str, a: dom.Value, b: dom.Value) -> dom.Value
         usual = _fold(operator, x, y)
         return dom.Config(default=usual) if isinstance(usual, dom.Const) else usual
     if operator == "+" and isinstance(a, (dom.Tuple, dom.Seq)) and isinstance(b, (dom.Tuple, dom.Seq)):
-        return _concatenate(a, b)
+        return concatenated(a, b)
     if operator == "*" and isinstance(a, dom.Const) and isinstance(b, dom.Tuple):
         a, b = b, a
     if operator == "*" and isinstance(a, dom.Tuple):
@@ -451,11 +438,3 @@ def _sequence_arithmetic(operator: str, a: dom.Value, b: dom.Value) -> dom.Value
     if isinstance(a, dom.Shape) or isinstance(b, dom.Shape):
         return dom.Seq(dom.CONFIG)
     return dom.CONFIG if all(isinstance(v, (dom.Const, dom.Config)) for v in (a, b)) else dom.UNKNOWN
-
-
-def _concatenate(a: dom.Tuple | dom.Seq, b: dom.Tuple | dom.Seq) -> dom.Value:
-    if isinstance(a, dom.Tuple) and isinstance(b, dom.Tuple):
-        items = (*a.items, *b.items)
-        return dom.Tuple(items, a.kind) if len(items) <= 64 else dom.Seq(element(dom.Tuple(items)))
-    size = next((v.size for v in (a, b) if isinstance(v, dom.Seq) and v.size is not None), None)
-    return dom.Seq(join_all(element(v) for v in (a, b) if isinstance(v, dom.Seq) or v.items) or dom.UNKNOWN, size)

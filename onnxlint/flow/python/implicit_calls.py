@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onnxlint.flow.state.protocols import Calling, Engine, InContext, Running
+from onnxlint.flow.state.protocols import Calling, InContext, Recalling, Resolving, Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import NOWHERE, is_own, last_name
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -74,7 +74,7 @@ def layer_base(cls: ClassInfo) -> str | None:
     return f"torch.nn.{names[0].rpartition('.')[2]}" if names else None
 
 
-def decorated(engine: Engine, fn: dom.Function, args: dom.Args, kwargs: dom.Kwargs, result: dom.Value) -> dom.Value:
+def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.Kwargs, result: dom.Value) -> dom.Value:
     """Run the wrappers that decorators of the project put around a function, and give what comes out of them.
 
     The function itself has run already: in the wrappers a name stands for it that gives `result`.
@@ -100,7 +100,7 @@ def decorated(engine: Engine, fn: dom.Function, args: dom.Args, kwargs: dom.Kwar
 
 
 def _wrapped(
-    engine: Engine,
+    engine: Resolving,
     fn: dom.Function,
     maker: dom.Function,
     decorator: ast.expr,

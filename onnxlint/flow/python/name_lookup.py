@@ -5,13 +5,13 @@ import builtins
 import re
 
 from onnxlint.flow.python import implicit_calls
-from onnxlint.flow.state.protocols import Defining, Engine, InContext
+from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.outline import LIBRARIES
 
 
-def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
+def find(engine: Defining, module: ModuleInfo, name: str, strict: bool) -> Value:
     """What a name means at module level, not recalled; with `strict` a builtin does not count."""
     function = module.functions.get(name)
     if function is not None:
@@ -48,7 +48,7 @@ def _assigned(engine: Defining, module: ModuleInfo, statement: ast.Assign | ast.
     return engine.evaluate_expression(module, statement.value, "<module>")
 
 
-def dotted(engine: Engine, full: str, importer: ModuleInfo) -> Value:
+def dotted(engine: Defining, full: str, importer: ModuleInfo) -> Value:
     """An imported name: of the project as far as its files are there, else of a library."""
     parts = full.split(".")
     for cut in range(len(parts), 0, -1) if parts[0] not in LIBRARIES else ():

@@ -13,6 +13,7 @@ from pathlib import Path
 from onnxlint.base.probe_records import TensorSpec
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
+MODULE_LEVEL = "<module>"
 WHOLE = 60  # as many files are one part: a small project is analysed as one
 LEAST, MOST, ONE_IN = 180, 260, 60  # files of a part in a larger one; past the least, one in so many starts another
 
@@ -59,6 +60,27 @@ class Part:
 def name_of(definition: ClassInfo | FunctionUnit) -> str:
     """A class or function of the project by its path and qualified name."""
     return f"{definition.module.source.path}:{definition.qualname}"
+
+
+def source_of(info: ModuleInfo, name: str) -> str:
+    """The source of a definition, without its decorators; of the module level, all but functions and classes."""
+    if name == MODULE_LEVEL:
+        lines = info.source.lines
+        rest: list[str] = []
+        at = 0
+        spans = [(f.first, f.last) for f in info.outline.functions] + [(c.first, c.last) for c in info.outline.classes]
+        for first, last in sorted(spans):
+            rest += lines[at : max(first - 1, at)]
+            at = max(at, last)
+        return "\n".join([*rest, *lines[at:]])
+    if name in info.functions:
+        return info.functions[name].text
+    if name in info.classes:
+        return info.classes[name].text
+    outline = info.outline.values.get(name)
+    if outline is not None:
+        return info.source.rows(outline.first, outline.last)
+    return name  # an alias: it leads on by itself
 
 
 def in_order(modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:

@@ -99,8 +99,6 @@ class Lowering(Operating, Protocol):
 class Configured(InContext, Protocol):
     """What a run is set to and has counted so far."""
 
-    project: Project
-    all_exporters: tuple[str, ...]
     budget: Budget
     habits: Habits
     summaries: Summaries
@@ -110,6 +108,8 @@ class Configured(InContext, Protocol):
 
 class Defining(InContext, Protocol):
     """What names, defaults and classes of the project stand for."""
+
+    project: Project
 
     def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> dom.Value: ...
     def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> dom.Value: ...
@@ -171,9 +171,9 @@ class Assigning(InContext, Protocol):
 class Exporting(InContext, Protocol):
     """What keeps the export calls, and what the exported model gives back."""
 
+    all_exporters: tuple[str, ...]
     instances: dict[Any, dom.Object]
     factories: dict[int, str]
-    exits: list[list[Extra]]
 
     def gives_back(self, outputs: list[Extra]) -> None: ...
     def exports_here(self, resolved_model: bool) -> None: ...
@@ -190,7 +190,35 @@ class Failing(InContext, Protocol):
     def shortened(self, frame: Running, what: str) -> None: ...
 
 
-class Engine(Lowering, Configured, Defining, Calling, Assigning, Exporting, Failing, Protocol):
+class Applying(Lowering, Calling, Protocol):
+    """What runs what a value has: an item, a method of a layer."""
+
+
+class Writing(Lowering, Assigning, Protocol):
+    """What runs an operator, which may write into what it is given."""
+
+
+class Evaluating(Applying, Writing, Protocol):
+    """What runs a builtin of Python: it calls and assigns."""
+
+
+class Resolving(Defining, Calling, Protocol):
+    """What finds what code of the project stands for where that has to run."""
+
+
+class Recalling(Resolving, Configured, Protocol):
+    """What does so once, or notes that it did."""
+
+
+class Reading(Lowering, Recalling, Protocol):
+    """What reads attributes: of tensors, of objects and of classes."""
+
+
+class Recording(Operating, Defining, Exporting, Protocol):
+    """What it takes to record an export call."""
+
+
+class Engine(Evaluating, Reading, Recording, Failing, Protocol):
     """The interpreter, for the function that runs in it."""
 
 

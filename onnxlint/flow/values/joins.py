@@ -276,3 +276,12 @@ def widen_argument(v: dom.Value) -> dom.Value:
     """Forget what could grow without end where a function calls itself: a number, the length of a list."""
     number = isinstance(v, dom.Const) and isinstance(v.literal, (int, float)) and not isinstance(v.literal, bool)
     return dom.CONFIG if number else widen(v)
+
+
+def concatenated(a: dom.Tuple | dom.Seq, b: dom.Tuple | dom.Seq) -> dom.Value:
+    """`[a] + [b]`."""
+    if isinstance(a, dom.Tuple) and isinstance(b, dom.Tuple):
+        items = (*a.items, *b.items)
+        return dom.Tuple(items, a.kind) if len(items) <= 64 else dom.Seq(element(dom.Tuple(items)))
+    size = next((v.size for v in (a, b) if isinstance(v, dom.Seq) and v.size is not None), None)
+    return dom.Seq(join_all(element(v) for v in (a, b) if isinstance(v, dom.Seq) or v.items) or dom.UNKNOWN, size)

@@ -1,7 +1,7 @@
 """Sizes through shape operators: which dims of a result depend on which dynamic axes, as far as that can be told."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow.values import domain as dom
@@ -284,3 +284,15 @@ def ints(v: Value | None) -> tuple[int, ...] | None:
         return (number,)
     numbers = [as_int(i) for i in v.items] if isinstance(v, dom.Tuple) else [None]
     return None if None in numbers else tuple(n for n in numbers if n is not None)
+
+
+def sizes_in(v: Value) -> Iterator[Extent]:
+    """The sizes in a value: one itself, or those of a shape or a sequence."""
+    if isinstance(v, Dim):
+        yield v
+    elif isinstance(v, dom.Shape):
+        yield from v.tensor.dims or ()
+    elif isinstance(v, dom.Tuple):
+        yield from (i for i in v.items if isinstance(i, (Dim, Data)))
+    elif isinstance(v, dom.Seq) and isinstance(v.size, (Dim, Data)):
+        yield v.size

@@ -15,19 +15,13 @@ X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("torch.nn.functional.relu(x)", "tensor:batch,length,4"),
-        ("torch.relu(input=x)", "tensor:batch,length,4"),
         ("nn.Linear(4, 9)(x)", "tensor/float:batch,length,9"),
         ("torch.Size([1, 2])", "1 & 2"),
         ("math.ceil(x.shape[0] / 2)", "dim"),
         ("math.sqrt(4)", "config"),
         ("np.array([1, 2])", "config"),
         ("np.array(x)", "array"),
-        ("x.item()", "data"),
-        ("x.tolist()", "data"),
-        ("x.detach().cpu().numpy()", "array"),
         ("torch.finfo(x.dtype).min", "config"),
-        ("torch.no_such_function(x)", "unknown"),
         ("partial(torch.sum, dim=1)(x)", "tensor:batch,4"),
     ],
 )
@@ -37,28 +31,19 @@ def test_the_call_gives(call: str, words: str) -> None:
 
 def observed(body: str) -> list[str]:
     lines = textwrap.indent(textwrap.dedent(body), " " * 8)
-    model = "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-    model += "        self.register_buffer('scale', torch.ones(1))\n"
-    return [line.rstrip("?") for line in told(f"{model}    def forward(self, x: Tensor):\n{lines}\n")]
+    return [line.rstrip("?") for line in told(f"class M(nn.Module):\n    def forward(self, x: Tensor):\n{lines}\n")]
 
 
 @pytest.mark.parametrize(
     ("body", "seen"),
     [
-        ("return x * x.max().item()", ["Escape .item() data: x.max().item()"]),
         ("return x * math.floor(x.max())", ["Escape math.floor() data: math.floor(x.max())"]),
         (
             "n = x.nonzero().numel()\nreturn x + torch.from_numpy(np.minimum(n, 5))",
             ["Escape numpy.minimum data: np.minimum(n, 5)"],
         ),
-        ("return x + torch.rand(3)", ["RandomDraw torch: torch.rand(3)"]),
         ("return x if self.training else x * 2", []),
         ("return x + random.random()", ["RandomDraw python: random.random()"]),
-        ("return F.dropout(x, 0.5)", ["DropoutCall: F.dropout(x, 0.5)"]),
-        ("return F.dropout(x, 0.5, self.training)", []),
-        ("self.scale.mul_(2)\nreturn x * self.scale", ["StateWrite buffer: self.scale"]),
-        ("y = x.view(-1)\ny.mul_(2)\nreturn x", ["ViewWrite: y.mul_(2)"]),
-        ("y = x.view(-1).clone()\ny.mul_(2)\nreturn x + y", []),
     ],
 )
 def test_what_is_observed_of_a_call(body: str, seen: list[str]) -> None:

@@ -162,12 +162,6 @@ BODIES = {
         ["BatchNormCall: F.batch_norm(x, None, None, training=True)"],
     ),
     "index_add": ("return x.index_add(0, x.argmax(1), x)", ["IndexAddCall: x.index_add(0, x.argmax(1), x)"]),
-    "an attribute": ("self.last = x\nreturn self.last", ["StateWrite attribute: self.last"]),
-    "a buffer, counted up": ("self.scale += 1\nreturn x * self.scale", ["StateWrite buffer: self.scale"]),
-    "a buffer, copied into": (
-        "y = x * self.scale\nself.scale.copy_(x.mean())\nreturn y",
-        ["StateWrite buffer: self.scale"],
-    ),
     "train mode in forward": ("self.lin.train()\nreturn self.lin(x)", ["ModeSwitch forward: self.lin.train()"]),
     "a global": ("global last\nlast = x\nreturn x", ["StateWrite global: last"]),
 }
@@ -665,20 +659,6 @@ class M(nn.Module):
     assert told(source) == ["ModeSwitch eval: self.drop.train()"]
 
 
-def test_a_grid_kept_at_the_size_of_the_first_input() -> None:
-    source = """
-class M(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.grid = None
-    def forward(self, x):
-        if self.grid is None:
-            self.grid = torch.arange(x.shape[0])
-        return x + self.grid
-"""
-    assert told(source) == ["StateWrite cache: self.grid"]
-
-
 def branch(source: str) -> Observation:
     """The one branch of a source."""
     (observation,) = facts_of(source)
@@ -715,36 +695,6 @@ def test_a_guard_in_the_condition_itself_leaves_the_branch_to(guard: str, export
 def test_a_guard_that_is_a_variable_leaves_the_branch_to(guard: str, exporters: tuple[str, ...]) -> None:
     body = f"guarded = {guard}\nif guarded:\n    if x.sum() > 0:\n        return x\nreturn -x"
     assert branch(forward(body)).exporters == exporters
-
-
-def test_who_returns_early_misses_what_follows() -> None:
-    body = "if torch.jit.is_tracing():\n    return x\nif x.sum() > 0:\n    return x\nreturn -x"
-    assert branch(forward(body)).exporters == ("dynamo",)
-
-
-def test_who_skips_an_iteration_comes_back_for_the_rest() -> None:
-    body = """
-        for block in self.blocks:
-            if torch.jit.is_tracing():
-                continue
-            x = block(x)
-        return x if x.sum() > 0 else -x
-    """
-    assert branch(forward(body)).exporters == ("torchscript", "dynamo")
-
-
-def test_who_returns_early_from_a_helper_comes_back_to_the_caller() -> None:
-    source = """
-def helper(x):
-    if torch.jit.is_tracing():
-        return x
-    return x + 1
-class M(nn.Module):
-    def forward(self, x):
-        x = helper(x)
-        return x if x.sum() > 0 else -x
-"""
-    assert branch(source).exporters == ("torchscript", "dynamo")
 
 
 def test_a_scripted_function_keeps_its_branches_in_torchscript() -> None:

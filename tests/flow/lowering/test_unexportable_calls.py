@@ -309,38 +309,6 @@ FOUND = {
         ["Call export-error: torch.remainder(x.argmax(-1), x.shape[0])"],
     ),
     "a power of a size": ("return x ** x.shape[0]", ["Call export-error: x ** x.shape[0]"]),
-    "writes through a slice with a name": (
-        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn y",
-        ["ViewWrite: left += 1", "ViewWrite: left *= 2"],
-    ),
-    "writes through two slices with names": (
-        "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright.mul_(2)\nreturn y",
-        ["ViewWrite: left += 1", "ViewWrite: right.mul_(2)"],
-    ),
-    "two writes through a slice, in a chain": (
-        "y = self.lin(x)\nleft = y[:, :2]\nleft.mul_(2).square_()\nreturn y",
-        ["ViewWrite: left.mul_(2)"],
-    ),
-    "two writes through a slice on the spot, in a chain": (
-        "y = self.lin(x)\ny[:, :2].mul_(2).square_()\nreturn y",
-        ["ViewWrite: y[:, :2].mul_(2).square_()"],
-    ),
-    "a write through a slice, before its name is bound anew": (
-        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft = x[:, :2] * 2\nleft *= 2\nreturn y.sum() + left",
-        ["ViewWrite: left += 1"],
-    ),
-    "a write through each row of a loop": (
-        "y = self.lin(x)\nfor column in y.unbind(1):\n    column.add_(1)\nreturn y",
-        ["ViewWrite: column.add_(1)"],
-    ),
-    "a write through a part on the spot": (
-        "y = self.lin(x)\ny.narrow(1, 0, 2).add_(1)\ny.unsqueeze(0).mul_(2)\ny.squeeze(1).mul_(2)\nreturn y",
-        [
-            "ViewWrite: y.narrow(1, 0, 2).add_(1)",
-            "ViewWrite: y.squeeze(1).mul_(2)",
-            "ViewWrite: y.unsqueeze(0).mul_(2)",
-        ],
-    ),
     "a global": ("global LAST\ny = x if LAST is None else x - LAST\nLAST = x\nreturn y", ["StateWrite global: LAST"]),
     "a list of the file": (
         "LOG.append(x)\nreturn torch.stack(LOG).sum(0)",
@@ -493,48 +461,6 @@ def test_a_model_that_a_script_compiles_is_no_part() -> None:
             torch.onnx.export(model, (torch.ones(2),), "m.onnx")
     """
     assert not any("CompileCall" in observation for observation in told(source))
-
-
-COUNTING = """\
-class Pool(nn.Module):
-    def __init__(self, flag=False):
-        super().__init__()
-        self.flag = flag
-        self.times = None
-    def start(self, x):
-{start}
-        return x
-    def step(self, x):
-        self.times *= 2
-        return x * self.times
-
-class M(nn.Module):
-    def __init__(self, flag=False):
-        super().__init__()
-        self.flag = flag
-        self.pool = Pool(flag)
-    def forward(self, x: Tensor):
-{first}
-        for _ in range(3):
-            x = self.pool.step(x)
-        return x
-"""
-ANEW = "self.times = 1"
-CALLED = "x = self.pool.start(x)"
-STARTS = {
-    "set at the start of each run": (ANEW, CALLED, []),
-    "set in an arm": (f"if self.flag:\n    {ANEW}", CALLED, ["StateWrite"]),
-    "set after a return": (f"if self.flag:\n    return x\n{ANEW}", CALLED, ["StateWrite"]),
-    "set by a call in an arm": (ANEW, f"if self.flag:\n    {CALLED}", ["StateWrite"]),
-    "set to what it was": ("self.times = self.times or 1", CALLED, ["StateWrite"]),
-    "never set": ("pass", CALLED, ["StateWrite"]),
-}
-
-
-@pytest.mark.parametrize(("start", "first", "expected"), STARTS.values(), ids=STARTS.keys())
-def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
-    source = COUNTING.format(start=textwrap.indent(start, " " * 8), first=textwrap.indent(first, " " * 8))
-    assert [observation.split()[0] for observation in told(source)] == expected
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,17 @@ from pathlib import Path
 
 from analysing import project_of
 
-from onnxlint.flow.state.partitions import MOST, WHOLE, common_folder, in_order, mentioned, name_of, partition
+from onnxlint.flow.state.partitions import (
+    MODULE_LEVEL,
+    MOST,
+    WHOLE,
+    common_folder,
+    in_order,
+    mentioned,
+    name_of,
+    partition,
+    source_of,
+)
 from onnxlint.project.classes import ModuleInfo
 
 
@@ -51,3 +61,14 @@ def test_of_two_parts_each_is_told_which_of_its_classes_the_other_calls() -> Non
     layers, model = in_order(project.modules.values())
     assert mentioned([[layers], [model]]) == [frozenset({name_of(layers.classes["Used"])}), frozenset()]
     assert mentioned([[layers, model]]) == [frozenset()]
+
+
+def test_the_source_of_a_definition_and_of_what_stands_outside_of_all() -> None:
+    text = "import a\n\n\n@mark\ndef f():\n    return 1\n\n\nLIMIT = [\n    2,\n]\n\n\nclass C:\n    n = 3\nf()\n"
+    (info,) = project_of(text).modules.values()
+    assert source_of(info, "f") == "def f():\n    return 1"
+    assert source_of(info, "C") == "class C:\n    n = 3"
+    assert source_of(info, "LIMIT") == "LIMIT = [\n    2,\n]"
+    assert source_of(info, "alias") == "alias"
+    outside = source_of(info, MODULE_LEVEL)
+    assert outside.split() == ["import", "a", "LIMIT", "=", "[", "2,", "]", "f()"]

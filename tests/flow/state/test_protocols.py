@@ -32,14 +32,32 @@ def test_a_protocol_is_small() -> None:
     [
         ("operators", {"InContext", "Observing", "Operating", "Running"}),
         ("lowering", {"InContext", "Observing", "Operating", "Running", "Lowering"}),
+        ("python", {"InContext", "Defining", "Calling", "Resolving", "Recalling", "Running"}),
+        ("exports", {"InContext", "Observing", "Defining", "Calling", "Exporting", "Recording", "Running"}),
     ],
 )
-def test_operators_and_their_lowering_know_the_smallest_protocols(folder: str, known: set[str]) -> None:
+def test_a_folder_knows_the_smallest_protocols(folder: str, known: set[str]) -> None:
     names = [line for path in (FLOW / folder).glob("*.py") for line in path.read_text().split("\n")]
     imported = {
         n.strip() for line in names if "state.protocols import" in line for n in line.split("import")[1].split(",")
     }
     assert imported <= known
+
+
+def test_only_what_hands_a_call_on_to_any_handler_takes_the_whole_interpreter() -> None:
+    takes = {
+        f"{path.stem}.{node.name}"
+        for path in FLOW.glob("*/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        and any(a.annotation and ast.unparse(a.annotation) == "Engine" for a in node.args.args)
+    }
+    assert takes == {
+        "library_calls.library",
+        "library_calls.torch_call",
+        "method_calls.method",
+        "method_calls._of_object",
+    }
 
 
 def test_the_interpreter_has_every_member_that_a_protocol_names() -> None:

@@ -1,0 +1,50 @@
+"""Calls of operators: what they give, functions and methods alike, and which of them are observed."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import BATCH, LENGTH, told, words_of
+
+from onnxlint.flow.values.domain import Const, Tensor
+
+X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("torch.nn.functional.relu(x)", "tensor:batch,length,4"),
+        ("torch.relu(input=x)", "tensor:batch,length,4"),
+        ("x.item()", "data"),
+        ("x.tolist()", "data"),
+        ("x.detach().cpu().numpy()", "array"),
+        ("torch.no_such_function(x)", "unknown"),
+    ],
+)
+def test_the_operator_gives(call: str, words: str) -> None:
+    assert words_of(call, X) == words
+
+
+def observed(body: str) -> list[str]:
+    lines = textwrap.indent(textwrap.dedent(body), " " * 8)
+    model = "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    model += "        self.register_buffer('scale', torch.ones(1))\n"
+    return [line.rstrip("?") for line in told(f"{model}    def forward(self, x: Tensor):\n{lines}\n")]
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        ("return x * x.max().item()", ["Escape .item() data: x.max().item()"]),
+        ("return x + torch.rand(3)", ["RandomDraw torch: torch.rand(3)"]),
+        ("return F.dropout(x, 0.5)", ["DropoutCall: F.dropout(x, 0.5)"]),
+        ("return F.dropout(x, 0.5, self.training)", []),
+        ("self.scale.mul_(2)\nreturn x * self.scale", ["StateWrite buffer: self.scale"]),
+        ("y = x.view(-1)\ny.mul_(2)\nreturn x", ["ViewWrite: y.mul_(2)"]),
+        ("y = x.view(-1).clone()\ny.mul_(2)\nreturn x + y", []),
+    ],
+)
+def test_what_is_observed_of_an_operator(body: str, seen: list[str]) -> None:
+    assert observed(body) == seen

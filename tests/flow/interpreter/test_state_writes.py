@@ -1,0 +1,111 @@
+"""Writes of forward: which are state of a run before, and which an export loses."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import told
+from test_silence import forward
+
+WRITES = {
+    "an attribute": ("self.last = x\nreturn self.last", ["StateWrite attribute: self.last"]),
+    "a buffer, counted up": ("self.scale += 1\nreturn x * self.scale", ["StateWrite buffer: self.scale"]),
+    "a buffer, copied into": (
+        "y = x * self.scale\nself.scale.copy_(x.mean())\nreturn y",
+        ["StateWrite buffer: self.scale"],
+    ),
+    "writes through a slice with a name": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn y",
+        ["ViewWrite: left += 1", "ViewWrite: left *= 2"],
+    ),
+    "writes through two slices with names": (
+        "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright.mul_(2)\nreturn y",
+        ["ViewWrite: left += 1", "ViewWrite: right.mul_(2)"],
+    ),
+    "two writes through a slice, in a chain": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft.mul_(2).square_()\nreturn y",
+        ["ViewWrite: left.mul_(2)"],
+    ),
+    "two writes through a slice on the spot, in a chain": (
+        "y = self.lin(x)\ny[:, :2].mul_(2).square_()\nreturn y",
+        ["ViewWrite: y[:, :2].mul_(2).square_()"],
+    ),
+    "a write through a slice, before its name is bound anew": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft = x[:, :2] * 2\nleft *= 2\nreturn y.sum() + left",
+        ["ViewWrite: left += 1"],
+    ),
+    "a write through each row of a loop": (
+        "y = self.lin(x)\nfor column in y.unbind(1):\n    column.add_(1)\nreturn y",
+        ["ViewWrite: column.add_(1)"],
+    ),
+    "a write through a part on the spot": (
+        "y = self.lin(x)\ny.narrow(1, 0, 2).add_(1)\ny.unsqueeze(0).mul_(2)\ny.squeeze(1).mul_(2)\nreturn y",
+        [
+            "ViewWrite: y.narrow(1, 0, 2).add_(1)",
+            "ViewWrite: y.squeeze(1).mul_(2)",
+            "ViewWrite: y.unsqueeze(0).mul_(2)",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), WRITES.values(), ids=WRITES.keys())
+def test_seen(body: str, expected: list[str]) -> None:
+    assert told(forward(body)) == sorted(expected)
+
+
+def test_a_grid_kept_at_the_size_of_the_first_input() -> None:
+    source = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.grid = None
+    def forward(self, x):
+        if self.grid is None:
+            self.grid = torch.arange(x.shape[0])
+        return x + self.grid
+"""
+    assert told(source) == ["StateWrite cache: self.grid"]
+
+
+COUNTING = """\
+class Pool(nn.Module):
+    def __init__(self, flag=False):
+        super().__init__()
+        self.flag = flag
+        self.times = None
+    def start(self, x):
+{start}
+        return x
+    def step(self, x):
+        self.times *= 2
+        return x * self.times
+
+class M(nn.Module):
+    def __init__(self, flag=False):
+        super().__init__()
+        self.flag = flag
+        self.pool = Pool(flag)
+    def forward(self, x: Tensor):
+{first}
+        for _ in range(3):
+            x = self.pool.step(x)
+        return x
+"""
+ANEW = "self.times = 1"
+CALLED = "x = self.pool.start(x)"
+STARTS = {
+    "set at the start of each run": (ANEW, CALLED, []),
+    "set in an arm": (f"if self.flag:\n    {ANEW}", CALLED, ["StateWrite"]),
+    "set after a return": (f"if self.flag:\n    return x\n{ANEW}", CALLED, ["StateWrite"]),
+    "set by a call in an arm": (ANEW, f"if self.flag:\n    {CALLED}", ["StateWrite"]),
+    "set to what it was": ("self.times = self.times or 1", CALLED, ["StateWrite"]),
+    "never set": ("pass", CALLED, ["StateWrite"]),
+}
+
+
+@pytest.mark.parametrize(("start", "first", "expected"), STARTS.values(), ids=STARTS.keys())
+def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
+    source = COUNTING.format(start=textwrap.indent(start, " " * 8), first=textwrap.indent(first, " " * 8))
+    assert [observation.split()[0] for observation in told(source)] == expected
