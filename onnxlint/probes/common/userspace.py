@@ -46,8 +46,9 @@ def is_installed(path: str) -> bool:
 
 def program_files() -> Iterator[str]:
     """The files of the modules that this process has imported and that are the user's own."""
-    for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    loader = getattr(sys.modules.get("__main__"), "__loader__", None)
+    for path in (*files, getattr(loader, "path", None)):  # Python takes `__file__` from a script that has ended
         if isinstance(path, str) and path.endswith(".py") and is_user_code(path) and not is_installed(path):
             yield os.path.abspath(path)
 

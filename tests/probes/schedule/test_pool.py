@@ -13,7 +13,6 @@ import pytest
 from faulty import copy_to, inhabitants, make_probe
 
 from onnxlint.base.records import Location, ModelStatus, Outcome
-from onnxlint.probes.process import memory, process_ends, wire
 from onnxlint.probes.schedule.pool import ProbePool
 
 REPOSITORY = Path(__file__).parents[3]
@@ -49,66 +48,6 @@ def test_importing_the_pool_imports_neither_torch_nor_psutil():
     heavy = ("torch", "onnx", "numpy", "psutil")
     code = f"import sys, onnxlint.probes.schedule.pool; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True).stdout == "[]\n"
-
-
-def test_messages_arrive_whole_however_the_stream_is_cut():
-    messages = [{"stage": "a"}, {"stage": "b" * 1000}, {"done": True}]
-    stream = b"".join(wire.pack(m) for m in messages)
-    for step in (1, 7, 4096):
-        decoder, received = wire.Stream(), []
-        for start in range(0, len(stream), step):
-            decoder += stream[start : start + step]
-            received += decoder.take()
-        assert received == messages
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [b"\xff" * 8, *(wire.HEADER.pack(len(body)) + body for body in (b"{}}", b"[]", b"[" * 60_000))],
-)
-def test_what_is_no_message_of_ours_is_refused(noise):
-    decoder = wire.Stream()
-    decoder += noise
-    with pytest.raises(wire.WireError):
-        list(decoder.take())
-
-
-def test_the_trace_of_the_current_thread_comes_first_and_torch_is_left_out():
-    trace = textwrap.dedent("""\
-        Thread 0x01 (most recent call first):
-          File "/models/other.py", line 3 in loop
-
-        Current thread 0x02 (most recent call first):
-          File "<string>", line 1 in f
-          File "/models/sub/gate.py", line 12 in forward
-          File "/models/build.py", line 5 in build
-        """)
-    assert process_ends.trace_frames(trace, "/models") == (
-        Location("sub/gate.py", 12, "forward"),
-        Location("build.py", 5, "build"),
-    )
-
-
-def test_sizes_are_written_as_people_write_them():
-    assert [memory.human(n) for n in (1, 512 << 20, 2 << 30)] == ["1 MiB", "512 MiB", "2.0 GiB"]
-
-
-def test_two_probes_at_a_time_get_half_the_memory_each():
-    assert 0 < memory.default_limit(2) < memory.available()
-
-
-def test_a_fork_does_not_count_what_it_shares_with_its_parent():
-    code = "import os, time; b = bytearray(200 << 20); os.fork(); print(flush=True); time.sleep(600)"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
-    try:
-        process.stdout.readline()
-        process.stdout.readline()
-        gauge = memory.Gauge(process.pid)
-        gauge.find_descendants()
-        assert 200 << 20 < gauge.read() < 300 << 20
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 # ---- with processes
