@@ -16,6 +16,7 @@ COMPLETE = (
     "config",
     "flow",
     "integrations",
+    "probes",
     "project",
     "report",
     "rules/engine",

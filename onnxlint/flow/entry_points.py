@@ -237,6 +237,13 @@ def _forwards(
         yield from guard.each(rest, unseen)
 
 
+def _is_built_elsewhere(c: ClassInfo) -> bool:
+    """True where the code of another module calls a class: `lambda: Layer(size)`, in whatever arm."""
+    call = re.compile(rf"\b{c.name}\(")
+    others = (d for info in c.module.project.naming(c.name) for d in info.classes.values() if d is not c)
+    return any(call.search(d.text) and d.is_module() for d in others)
+
+
 def _switches(c: ClassInfo, forward: FunctionUnit) -> bool:
     """True where a class inherits its forward, and turns flags of the class on that has it: other arms run then."""
     init = c.methods.get("__init__")
@@ -360,6 +367,7 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     exported = [m.object for m, *_ in engine.exported_models if m.object.cls is cls]
     if exported and all("forward" in model.attrs for model in exported):
         return
+    outermost = outermost and not _is_built_elsewhere(cls)
     instance = dom.Instance(engine.model(cls))
     put = forward_of(instance) if unit.name == "forward" else None
     if put is not None and put[0].cls is not None:

@@ -45,6 +45,13 @@ def _of_layer(_engine: InContext, owner: dom.Layer, name: str, _node: ast.AST) -
     return dom.Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
 
 
+def _in_mode_of(owner: dom.Instance, v: dom.Value) -> dom.Value:
+    """A part of a module: what puts a model in a mode does so to all its parts."""
+    if owner.mode == "train" or not isinstance(v, (dom.Instance, dom.Layer)) or v.mode != "train":
+        return v
+    return replace(v, mode=owner.mode)
+
+
 def _of_instance(engine: Recalling, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value:
     """`instance.name`."""
     obj = owner.object
@@ -56,9 +63,7 @@ def _of_instance(engine: Recalling, owner: dom.Instance, name: str, node: ast.AS
         usual = dom.or_default(v) if late else v
         if late and isinstance(usual, dom.Const) and not isinstance(usual.literal, str):
             return dom.UNKNOWN if dom.is_none(v) else dom.CONFIG
-        if isinstance(v, dom.Instance) and v.mode == "train" and owner.mode in ("", "eval"):
-            return replace(v, mode=owner.mode)  # what puts a model in a mode does so to all its parts
-        return v
+        return _in_mode_of(owner, v)
     if name == "training":
         return dom.Const(False)
     if name == "_orig_mod" and owner.wrapping == "compile":
@@ -168,7 +173,7 @@ _FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like g
 def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
     if name == "shape":
         return dom.Shape(t, t.trace)
-    if name == "requires_grad" and t.source != "weight":
+    if name == "requires_grad":
         return dom.Const(False)  # where it does, the model is trained
     if name in _STATIC_ATTRIBUTES:
         return dom.CONFIG

@@ -54,12 +54,15 @@ _VENDORED = "another project's code, which this one holds a copy of"
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
-_PREPARES = re.compile(r"Augment|Preprocess|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
+_PREPARES = re.compile(r"Augment|Preprocess|SpecAug|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
+_SEARCHES = re.compile(r"BeamSearch|Searcher$")
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
 _OF_A_GRAPH = re.compile(r"\.(?:[ne]data|srcdata|dstdata)\[|\.local_scope\(\)")  # one of DGL
 _COLLECTIVE = re.compile(r"\bdist(?:ributed)?\.(?:all_\w+|broadcast\w*|gather\w*|scatter\w*|reduce\w*)\(")
-_PREPARING = re.compile(r"transforms?|augment\w*|preprocess\w*|datasets?|dataloaders?|metrics?")
+_PREPARING = re.compile(
+    r"transforms?|\w*augment\w*|spec_?aug|preprocess\w*|datasets?|dataloaders?|metrics?|loss(?:es)?"
+)
 
 
 def may_export(text: str) -> bool:
@@ -369,6 +372,8 @@ class Reach:
         if _COLLECTIVE.search(text):
             return "it exchanges tensors with other processes, and has no layers"
         names = [c.name, *(b.name for b in c.mro()[1:])]
+        if any(map(_SEARCHES.search, names)):
+            return "it searches with a model, run by run, and has no layers"
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""
 

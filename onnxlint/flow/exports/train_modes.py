@@ -27,8 +27,10 @@ def differs_in_file(model: dom.Value) -> tuple[ModeReader, ...]:
 
 
 def _heeding(v: dom.Value, seen: set[dom.Object]) -> Iterator[ModeReader]:
+    if isinstance(v, (dom.Instance, dom.Layer)) and v.mode != "train":
+        return
     if isinstance(v, dom.Instance):
-        if v.object in seen or v.mode == "eval":
+        if v.object in seen:
             return
         seen.add(v.object)
         yield from (ModeReader(c.name) for c in v.object.cls.mro() if _ASKS.search(c.text))

@@ -173,6 +173,7 @@ class Frame(JoinedRuns):
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
                 self.report_assertion(node.test, v, mask, "assert", ast.Eq)
+        self.hold_size(node.test, ast.Eq)
         return False
 
     def s_if(self, node: ast.If) -> bool:
@@ -214,6 +215,8 @@ class Frame(JoinedRuns):
         ended = self.arms([*zip(by_arm, runs, strict=True)], usual)
         if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
+        if sized and isinstance(node.body[-1], ast.Raise):
+            self.hold_size(node.test, ast.NotEq)
         return ended
 
     def _arm(self, statements: Sequence[ast.stmt], asked: bool, silent: bool, sized: bool) -> tuple[bool, bool]:

@@ -36,7 +36,10 @@ def build(name: str, args: dom.Args, kwargs: dom.Kwargs) -> dom.Layer:
     if name != "torch.nn.Sequential":
         items = first if isinstance(first, (dom.Tuple, dom.Seq, dom.Dict)) else dom.Tuple((), "list")
     else:
-        items = first if isinstance(first, (dom.Seq, dom.Dict)) and len(args) == 1 else dom.Tuple(tuple(args), "list")
+        alone = first if len(args) == 1 else None
+        if isinstance(alone, (dom.Unknown, dom.Config)):  # one layer, or a dict of some
+            alone = dom.Seq(dom.UNKNOWN)
+        items = alone if isinstance(alone, (dom.Seq, dom.Dict)) else dom.Tuple(tuple(args), "list")
     return dom.Layer(name, (), items)
 
 
@@ -111,11 +114,15 @@ def _call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs
 def _sequential(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     result: dom.Value = args[0] if args else dom.UNKNOWN
     items = layer.items
+    if isinstance(items, dom.Dict) and not items.items:  # some, that nobody knows
+        items = dom.Seq(items.rest or dom.UNKNOWN)
     if isinstance(items, (dom.Tuple, dom.Dict)):
         for item in items.items if isinstance(items, dom.Tuple) else (item for _, item in items.items):
             result = engine.apply(item, [result], {}, node)
     elif isinstance(items, dom.Seq):
         result = engine.apply(items.item, [result], {}, node)
+        if result == dom.UNKNOWN and isinstance(args[0], dom.Tensor):
+            result = dom.Tensor(trace=args[0].trace)
         # How many there are is not known, so only what every item keeps is.
         if isinstance(result, dom.Tensor) and isinstance(args[0], dom.Tensor):
             first = args[0].dims[0] if args[0].dims else args[0].lead

@@ -45,6 +45,12 @@ class Test:
         return tuple([e for e, v in self.verdict.items() if v is not (not wanted)])
 
 
+def _ends_in_eval(node: ast.expr, wanted: bool) -> bool:
+    """True for `self.training`, or its negation where that is `wanted`."""
+    asked = node.operand if wanted and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
+    return (asked is not node) is wanted and isinstance(asked, ast.Attribute) and asked.attr == "training"
+
+
 class Conditions(Arithmetic):
     """The part of a frame that works out tests, and the expressions that are decided by one."""
 
@@ -57,6 +63,10 @@ class Conditions(Arithmetic):
             return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()}, usual)
         if isinstance(node, ast.BoolOp):
             before = {n: self.scope.names[n] for v in node.values for n in _narrowed(v) if n in self.scope.names}
+            if any(_ends_in_eval(v, isinstance(node.op, ast.Or)) for v in node.values[1:]):
+                with self.engine.within(silent=True):  # whatever the others ask, the answer is this one's
+                    self.test(node.values[0])
+                return Test([], dict.fromkeys(mask, isinstance(node.op, ast.Or)))
             result = self.test(node.values[0])
             for i, value in enumerate(node.values[1:], 1):
                 if isinstance(node.op, ast.And) and _tells_forms(node.values[i - 1], value):
@@ -341,6 +351,14 @@ class Conditions(Arithmetic):
             return ()
         at = _branches(self.body.function).get(id(body))
         return self.body.function.body[at + 1 : at + 1 + REST] if at is not None else ()
+
+    def hold_size(self, test: ast.expr, equality: type[ast.cmpop]) -> None:
+        """After `if length != self.length: raise`, a length with a name is a setting: no other comes past."""
+        match test:
+            case ast.Compare(ast.Name(name), [sign], [other]) if isinstance(sign, equality):
+                held = self.scope.names.get(name)
+                if isinstance(held, dom.Dim) and isinstance(self.eval(other), (dom.Const, dom.Config)):
+                    self.scope.names[name] = dom.CONFIG
 
     def report_assertion(
         self, node: ast.expr, v: dom.Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]

@@ -62,7 +62,7 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
         return dom.Tuple((dom.Tensor(trace=trace),) * 2)
     if read_as_tensor(unit, name):
         return dom.Tensor(trace=trace)
-    if plain_name(name) or _is_flag(unit, name):
+    if plain_name(name) or _is_plain(unit, name):
         return dom.Const(False) if TRAINING_FLAG.fullmatch(name) else dom.CONFIG
     if _read_by_key(unit, name):
         return dom.Dict((), dom.Tensor(trace=trace))
@@ -98,9 +98,13 @@ def plain_name(name: object) -> bool:
     return isinstance(name, str) and (name in _PLAIN_NAMES or name.startswith(prefixes))
 
 
-def _is_flag(unit: FunctionUnit, name: str) -> bool:
-    """True where the body asks no more of the parameter than whether it is true: `if not inference:`."""
+def _is_plain(unit: FunctionUnit, name: str) -> bool:
+    """True where the body shapes a tensor by the parameter (`x.reshape(x.shape[0], -1, height, width)`), or asks no
+    more of it than whether it is true: `if not inference:`."""
     text = _text_about(unit, name)
+    shaped = rf"\.(?:view|reshape|expand|unflatten)\([(\[]?(?:[^()]|\([^()]*\))*?(?<![\w.]){name}\s*[]),*]"
+    if re.search(shaped, text) is not None and not used_as_tensor(unit, name):
+        return True
     uses = len(re.findall(rf"\b{name}\b", text))
     asked = rf"\b(?:if|elif|and|or|not) {name}(?=:| and\b| or\b| else\b|\)|$)"
     return uses > 1 and uses - 1 == len(re.findall(asked, text, re.MULTILINE))  # one is the parameter itself

@@ -348,12 +348,16 @@ class Instance(_Plain):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Layer(_Holder):
-    """A module of torch.nn: its dotted name, arguments by name or position, and items if it is a container."""
+    """A module of torch.nn: its dotted name, arguments by name or position, and items if it is a container.
+
+    `mode` is that of the module of the project which it was taken from.
+    """
 
     name: str
     args: tuple[tuple[str | int, Value], ...] = ()
     items: Tuple | Seq | Dict | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    mode: str = field(default="train", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.args) > WEIGHT:

@@ -48,6 +48,13 @@ def outputs(body: str, before: str = "") -> list[str]:
     return sorted(f"{f.what} {f.name}: {f.text}" + ("" if f.sure else "?") for f in observations)
 
 
+@pytest.mark.parametrize(("arm", "told"), [("self.part = lambda: M(2)", []), ("self.part = M", ["input x: x"])])
+def test_what_a_part_of_another_model_gives_back_is_no_output(arm: str, told: list[str]) -> None:
+    """Another module builds it, in whatever arm."""
+    whole = f"class Whole(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {arm}\n"
+    assert outputs("return self.lin(x), x", whole) == told
+
+
 FOUND = {
     "keys that are numbers": ("return {0: self.lin(x)}", ["keys : {0: self.lin(x)}"]),
     "keys that are tuples": ("f = {}\nfor i in range(3):\n    f[('a', i)] = self.lin(x)\nreturn f", ["keys : f"]),

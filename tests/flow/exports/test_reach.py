@@ -442,3 +442,20 @@ def test_a_copy_of_another_project_is_outside_unless_an_export_comes_to_it() -> 
         "model.py": "not reached from /nowhere/export.py:5",
         "third_party/other.py": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "outside"),
+    [
+        ("nets/losses/one.py", "One", True),
+        ("nets/spec_aug/one.py", "One", True),
+        ("nets/search.py", "BatchBeamSearch", True),
+        ("nets/lossless.py", "One", False),
+    ],
+)
+def test_losses_augmentations_and_searches_without_layers_are_outside(file: str, name: str, outside: bool) -> None:
+    net = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    net += "        self.fc = nn.Linear(3, 3)\n"
+    net += "    def forward(self, x):\n        return self.fc(x)\n"
+    seen = _outside({"model.py": PRELUDE + net, file: _net(name)})
+    assert bool(seen[file]) is outside

@@ -13,6 +13,7 @@ GIVES = {
     "nn.Identity()": "tensor:batch,4,length",
     "nn.Conv1d(4, 8, 3, padding=1)": "tensor/float:batch,8,length",
     "nn.Sequential(nn.Conv1d(4, 8, 1), nn.ReLU())": "tensor/float:batch,8,length",
+    "nn.Sequential(OrderedDict(layers))": "tensor:batch,...",
 }
 
 

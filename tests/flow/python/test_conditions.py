@@ -138,3 +138,50 @@ def test_an_item_of_a_dict_that_is_tested_for_a_list_is_no_tensor_in_that_arm(te
     body = f'y = x["b"]\nif {test}:\n    {loop}\nreturn y'
     assert observed(body, "x") == []
     assert observed(body.replace(test, "self.deep"), "x") != []
+
+
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [
+        ("random.random() > 0.5 or not self.training", False),
+        ("random.random() > 0.5 and self.training", False),
+        ("random.random() > 0.5 or self.training", True),
+        ("random.random() > 0.5 and not self.training", True),
+    ],
+)
+def test_what_eval_mode_answers_whatever_the_rest_of_a_test_says_leaves_the_rest_alone(test: str, asked: bool) -> None:
+    source = (
+        f"import random\nclass M(nn.Module):\n    def forward(self, x):\n        return x + 1 if {test} else x * 2\n"
+    )
+    block = source.replace(
+        f"return x + 1 if {test} else x * 2", f"if {test}:\n            return x + 1\n        return x * 2"
+    )
+    assert [bool(facts_of(s)) for s in (source, block)] == [asked, asked]
+
+
+HELD = """
+class M(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.parts = nn.ModuleList(nn.Linear(size, 4) for size in sizes)
+    def forward(self, x: Tensor):
+        n, count = len(x), len(self.parts)
+        {check}
+        for i in range(n):
+            y = self.parts[i](x[i])
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "held"),
+    [
+        ("assert n == count", True),
+        ("if n != count: raise ValueError(n)", True),
+        ("if n != count: n = n + 1", False),
+        ("if n > count: raise ValueError(n)", False),
+    ],
+)
+def test_a_length_that_has_to_be_that_of_the_model_is_none_to_unroll_a_loop_for(check: str, held: bool) -> None:
+    loops = [text for text in told(HELD.format(check=check)) if text.startswith("Loop")]
+    assert bool(loops) is not held

@@ -161,3 +161,17 @@ def test_what_a_dict_of_inputs_may_lack_is_no_tensor_for_sure(default: str, expe
     body = f"x = data['x']\n        states = data.get('rnn'{default})\n        return x * 2 if len(states) > 2 else x"
     found = findings_of(f"class M(nn.Module):\n    def forward(self, data):\n        {body}\n")
     assert sorted(code for code, _, _ in found if code == "ONX106") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("return self.w.reshape(4, -1, patch)", CONFIG),
+        ("return self.w.view((len(self.w), -1, patch))", CONFIG),
+        ("return self.w.expand(self.w.size(0), patch * 2)", CONFIG),
+        ("return patch.reshape(4, -1)", Tensor()),
+        ("return self.w.reshape(4, patch.shape[0])", Tensor()),
+    ],
+)
+def test_what_tensors_are_shaped_by_is_a_size(body: str, value: Value) -> None:
+    assert of("patch", body) == value
