@@ -119,3 +119,20 @@ def test_a_method_that_is_put_in_the_place_of_forward(call: str, runs: str, not_
 def test_a_method_that_another_export_does_not_put_there_is_not_all_that_runs() -> None:
     script, other = SCRIPT.format(call="forward = model.infer"), SCRIPT.format(call="eval()")
     assert "Branch data: x.sum() > 0" in told(project_of({"head.py": PUT, "export.py": script, "other.py": other}))
+
+
+@pytest.mark.parametrize("after", ["self.forward = own", "pass"])
+def test_a_forward_that_is_put_back_after_the_export_is_not_what_was_exported(after: str) -> None:
+    source = f"""
+class M(nn.Module):
+    def forward(self, x, y):
+        return x if y.sum() > 0 else -x
+    def export(self):
+        own = self.forward
+        self.forward = self.infer
+        torch.onnx.export(self.eval(), torch.zeros(2, 3), 'm.onnx')
+        {after}
+    def infer(self, x):
+        return x if x.sum() > 0 else -x
+"""
+    assert [text for text in told(source) if text.startswith("Branch")] == ["Branch data: x.sum() > 0"]
