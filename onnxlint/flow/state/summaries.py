@@ -66,9 +66,14 @@ class Summary:
 
 @dataclass(slots=True)
 class _Run:
-    """A call that runs, with its number, what is known of its result, and what else depends on that."""
+    """A call that runs, with its number, what is known of its result, and what else depends on that.
+
+    `reads` and `depends` are what was noted of the call around it.
+    """
 
     number: int
+    reads: set[str]
+    depends: int
     result: dom.Value = dom.UNKNOWN
     recursive: bool = False
     dependent: list[tuple[Place, CallKey]] = field(default_factory=list)
@@ -129,36 +134,34 @@ class Summaries:
         self._depends = min(self._depends, runs[0].number)
         return True
 
-    @contextmanager
-    def running(self, place: Place, call: CallKey | None, bound: dom.Value | None) -> Iterator[list[dom.Value]]:
+    def running(self, place: Place, call: CallKey | None, bound: dom.Value | None) -> "RunningCall":
         """A call runs; the result that the block puts into the list is kept. Without a `call` none is."""
-        results: list[dom.Value] = []
-        if call is None:
-            yield results
-            return
-        reads, depends = self._reads, self._depends
+        return RunningCall(self, place, call, bound)
+
+    def _begin(self, call: CallKey, function: Place) -> _Run:
+        run = self._running[call] = _Run(len(self._running), self._reads, self._depends)
         self._reads, self._depends = set(), _ALWAYS
-        run = self._running[call] = _Run(len(self._running))
-        active = self._active.setdefault((place[0], bound), [])
-        active.append(run)
-        try:
-            yield results
-            depends_on = self._depends
-            alone = depends_on >= run.number
-            summary = Summary(results[0], frozenset(self._reads), _ALWAYS if alone else depends_on)
-            if alone:
-                self._earlier.setdefault(place, {})[call] = summary
-            elif depends_on != _ENTRY:
-                outer = next(r for r in self._running.values() if r.number == depends_on)
-                outer.dependent.append((place, call))
-            if not alone or self._names:
-                self._here.setdefault(place, {})[call] = replace(summary, depends=depends_on) if alone else summary
-        finally:
-            self._forget(run)
-            self._reads |= reads
-            self._depends = min(depends, self._depends if self._depends < run.number else _ALWAYS)
-            del self._running[call]
-            active.pop()
+        self._active.setdefault(function, []).append(run)
+        return run
+
+    def _keep(self, run: _Run, place: Place, call: CallKey, result: dom.Value) -> None:
+        depends_on = self._depends
+        alone = depends_on >= run.number
+        summary = Summary(result, frozenset(self._reads), _ALWAYS if alone else depends_on)
+        if alone:
+            self._earlier.setdefault(place, {})[call] = summary
+        elif depends_on != _ENTRY:
+            outer = next(r for r in self._running.values() if r.number == depends_on)
+            outer.dependent.append((place, call))
+        if not alone or self._names:
+            self._here.setdefault(place, {})[call] = replace(summary, depends=depends_on) if alone else summary
+
+    def _end(self, run: _Run, call: CallKey, function: Place) -> None:
+        self._forget(run)
+        self._reads |= run.reads
+        self._depends = min(run.depends, self._depends if self._depends < run.number else _ALWAYS)
+        del self._running[call]
+        self._active[function].pop()
 
     def _forget(self, run: _Run) -> None:
         for place, call in run.dependent:
@@ -211,3 +214,27 @@ class Summaries:
     def _forget_readers(self) -> None:
         for place, calls in self._earlier.items() if self._names else ():
             self._earlier[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
+
+
+class RunningCall:
+    """The block in which a call runs: a generator would take as long as the shortest of them."""
+
+    __slots__ = ("_call", "_function", "_place", "_result", "_run", "_store")
+
+    def __init__(self, store: Summaries, place: Place, call: CallKey | None, bound: dom.Value | None) -> None:
+        self._store, self._place, self._call, self._function = store, place, call, (place[0], bound)
+        self._result: list[dom.Value] = []
+
+    def __enter__(self) -> list[dom.Value]:
+        """Begin; return the list that the result goes into."""
+        if self._call is not None:
+            self._run = self._store._begin(self._call, self._function)
+        return self._result
+
+    def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
+        if self._call is not None:
+            try:
+                if raised is None:
+                    self._store._keep(self._run, self._place, self._call, self._result[0])
+            finally:
+                self._store._end(self._run, self._call, self._function)
