@@ -275,8 +275,11 @@ class Reach:
         return [(module, w) for module in modules for w in wanted if self._defines(module, w)]
 
     def _modules_of(self, name: str, info: ModuleInfo) -> Sequence[ModuleInfo]:
-        """The module of a name; where folders side by side have one each, any of them may be meant."""
+        """The module of a name; where folders side by side have one each, any of them may be meant, but for a script
+        that stands beside one."""
         module = info.project.module(name, info)
+        if module is not None and "." not in info.name and module.folder == info.folder:
+            return [module]
         return self._twins.get(module.name if module is not None else name) or ([module] if module is not None else [])
 
     def _defines(self, info: ModuleInfo, word: str) -> bool:

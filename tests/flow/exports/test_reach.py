@@ -459,3 +459,9 @@ def test_losses_augmentations_and_searches_without_layers_are_outside(file: str,
     net += "    def forward(self, x):\n        return self.fc(x)\n"
     seen = _outside({"model.py": PRELUDE + net, file: _net(name)})
     assert bool(seen[file]) is outside
+
+
+def test_a_script_imports_the_module_beside_it_and_not_those_of_its_name_in_other_folders() -> None:
+    files = {"a/export.py": SCRIPT, "a/model.py": _net("Net"), "b/model.py": _net("Net")}
+    reach = Reach(list(project_of(files).modules.values()))
+    assert [info.path for info, name in reach.seen if name == "Net"] == ["/nowhere/a/model.py"]
