@@ -22,6 +22,10 @@ _TORCHSCRIPT_ONLY = {
 }
 
 _FROZEN = "turns a dynamic size into the example's number"
+_CHOSEN = {
+    "max": "keeps the size that was the greater for the example",
+    "min": "keeps the size that was the lesser for the example",
+}
 _CURVED = ("log", "log2", "log10", "log1p", "exp")
 
 # Methods of a number: TorchScript, for which a size is a tensor, has none of them. Measured: dynamo has these two.
@@ -47,8 +51,9 @@ class DimToPython(Rule):
             curved = escape.how.rpartition(".")[2].removesuffix("()") in _CURVED
             ends = _refusals(escape, EXPORTERS) if self._refused(node) else None
             fault = "is asked of a dynamic size, which is no Python number in an export"
+            frozen = _CHOSEN.get(extreme, _FROZEN)
             yield Objection(
-                f"`{escape.how}` {fault if ends else _FROZEN}: `{self.source(node)}`",
+                f"`{escape.how}` {fault if ends else frozen}: `{self.source(node)}`",
                 "no exporter keeps this of a size: pass the number in"
                 + (", or keep that axis static" if not ends else "")
                 if curved
