@@ -19,6 +19,7 @@ class TensorAssert(Rule):
             yield Objection(
                 f"the {word} reads the value of a tensor: `{self.source(node)}`",
                 "check the input before the model, or write `torch._check(...)` for the dynamo exporter",
+                about="assertions",
             )
 
     def fix(self, site: Site) -> Fix | None:

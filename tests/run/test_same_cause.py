@@ -212,6 +212,12 @@ def test_a_loop_over_another_axis_is_another_cause(check):
     assert places(merged, "ONX104", "ONX107") == [(6, [8]), (7, [9])]
 
 
+def test_assertions_of_one_function_are_one_finding(check):
+    body = "        assert x.min() > 0\n        if x.max() > 9:\n            raise ValueError\n        return x\n"
+    merged = one_per_cause(check(f"import torch\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n{body}"))
+    assert places(merged, "ONX103") == [(5, [6])]
+
+
 def test_calls_with_the_same_removed_argument_are_one_finding_for_a_file(check):
     merged = one_per_cause(check(CALLS))
     assert places(merged, "ONX507") == [(4, [5, 8])]

@@ -16,7 +16,7 @@ from posixpath import dirname, join, normpath
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, has_layers, unconfigured, unnamed
+from onnxlint.flow.exports.unheld import Unheld, has_layers, is_overridden, unconfigured, unnamed
 from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, common_folder, name_of, source_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -360,19 +360,13 @@ class Reach:
             return _VENDORED
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
-        forward = c.find_method("forward")
-        if forward is not None and "return" not in forward.text:
-            return "its forward returns nothing"
-        text = c.text
-        if ("data[" in text or ".local_scope(" in text) and _OF_A_GRAPH.search(text):
-            return "it reads a graph object, which no exporter takes"
-        if "jit.script(" in text and not has_layers(c) and _SCRIPTS_ITSELF.search(text) and "onnx" not in text.lower():
-            return _SCRIPTED
+        if dead := _runs_nowhere(c):
+            return dead
         if maker := self._made_for_another_format(c):
             return f"built for another format than ONNX alone, by `{maker}`"
         if has_layers(c):
             return ""
-        if _COLLECTIVE.search(text):
+        if _COLLECTIVE.search(c.text):
             return "it exchanges tensors with other processes, and has no layers"
         names = [c.name, *(b.name for b in c.mro()[1:])]
         if any(map(_SEARCHES.search, names)):
@@ -400,6 +394,20 @@ class Reach:
             inner: PurePath = path.relative_to(self.top) if self.top is not None else path
             self._inner[info] = inner.with_suffix("").parts
         return self._inner[info]
+
+
+def _runs_nowhere(c: ClassInfo) -> str:
+    """Why the forward of a class is part of no export, by its own text."""
+    forward, text = c.find_method("forward"), c.text
+    if forward is not None and "return" not in forward.text:
+        return "its forward returns nothing"
+    if forward is not None and forward.cls is c and is_overridden(c):
+        return "nothing builds it, and each class derived from it has another forward"
+    if ("data[" in text or ".local_scope(" in text) and _OF_A_GRAPH.search(text):
+        return "it reads a graph object, which no exporter takes"
+    if "jit.script(" in text and not has_layers(c) and _SCRIPTS_ITSELF.search(text) and "onnx" not in text.lower():
+        return _SCRIPTED
+    return ""
 
 
 def with_reach(

@@ -21,6 +21,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
+_AS_BASE = re.compile(r"^\s*class \w+\([^()]*$|\b(?:super|isinstance)\([^()]*$")
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
@@ -187,6 +188,24 @@ def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable
             elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
                 return ""
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
+
+
+def is_overridden(c: ClassInfo) -> bool:
+    """True for a class that others derive from, each with a forward of its own, and that nothing else names."""
+    naming = [info for info in c.module.project.naming(c.name) if info is c.module or c.name in info.aliases]
+    if not any(f"({c.name}" in info.source.text for info in naming) or any(info.is_package for info in naming):
+        return False  # what a package offers may be built by its users
+    derived = [d for info in naming for d in info.classes.values() if d is not c and c in d.mro()]
+    if not derived or any((unit := d.find_method("forward")) is None or unit.cls is c for d in derived):
+        return False
+    for info in naming:
+        text = info.source.text
+        for start, called in _mentions(text, c.name):
+            head = text[text.rfind("\n", 0, start) + 1 : start]
+            used = head != "class " if called else head[-1:] in ("'", '"') or _PASSED.search(head)
+            if used and not _AS_BASE.search(head):
+                return False
+    return True
 
 
 def _mentions(text: str, name: str) -> Iterator[tuple[int, bool]]:

@@ -41,6 +41,7 @@ class Frame(JoinedRuns):
     globals: set[str] = field(default_factory=set)
     attempted: list[ast.AST] | None = None
     nonlocals: set[str] = field(default_factory=set)
+    certain: set[int] = field(default_factory=set)  # statements, by identity, in arms that every run takes
 
     def __post_init__(self) -> None:
         self.line = self.body.first
@@ -176,6 +177,19 @@ class Frame(JoinedRuns):
         self.hold_size(node.test, ast.Eq)
         return False
 
+    def is_certain(self, node: ast.stmt | None) -> bool:
+        """True for a statement that every run comes to: in no arm but such as are always taken, no loop, no `with`."""
+        return node in self.body.function.body or id(node) in self.certain
+
+    def _note_dead_arms(self, node: ast.If, by_arm: Sequence[tuple[str, ...]]) -> None:
+        """Take down which arms no exporter comes to, and that every run takes the other."""
+        arms = node.body, node.orelse
+        for exporters, statements, other in zip(by_arm, arms, arms[::-1], strict=True):
+            if statements and not exporters:
+                implicit_calls.shut_out(self, node.test, statements)
+            if not exporters and self.unit is not None and self.is_certain(node):
+                self.certain.update(map(id, other))
+
     def s_if(self, node: ast.If) -> bool:
         """`if`: decided where the exporters decide it, else both arms."""
         test = self._with_exports(node, self.test(node.test))
@@ -206,9 +220,7 @@ class Frame(JoinedRuns):
             return ended
 
         by_arm = test.may_be(True), test.may_be(False)
-        for exporters, statements in zip(by_arm, (node.body, node.orelse), strict=True):
-            if statements and not exporters:
-                implicit_calls.shut_out(self, node.test, statements)
+        self._note_dead_arms(node, by_arm)
         narrowed = self.narrowing(node.test)
         runs = _then(narrowed, True, body), _then(narrowed, False, otherwise)
         usual = None if test.usual is None else runs[not test.usual]

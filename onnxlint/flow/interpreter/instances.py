@@ -211,12 +211,8 @@ class Objects(Writes, Engine):
             if isinstance(v, dom.Tensor):
                 v = dom.Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))
-            if obj in self.shipped:  # its export met what was there before
-                if name == "forward" and isinstance(v, dom.Function) and v.unit is obj.cls.find_method(name):
-                    return  # its own is put back
-                if v != obj.attrs.get(name):
-                    obj.settled.discard(name)
-                    v = dom.CONFIG if isinstance(v, dom.Const) else v
+            if obj in self.shipped:
+                v = _after_export(obj, name, v)
             elif id(obj.cls) not in self.building and not self.context.switching:
                 obj.settled.add(name)
             if self.replaced:
@@ -343,6 +339,17 @@ class Objects(Writes, Engine):
         if name == "register_buffer":
             obj.buffers.add(key)
         return dom.CONFIG
+
+
+def _after_export(obj: dom.Object, name: str, v: Value) -> Value:
+    """What an attribute counts as that is assigned after the export: that met what was there before."""
+    before = obj.attrs.get(name)
+    if name == "forward" and isinstance(v, dom.Function) and v.unit is obj.cls.find_method(name):
+        return before or v  # its own is put back
+    if v != before:
+        obj.settled.discard(name)
+        return dom.CONFIG if isinstance(v, dom.Const) else v
+    return v
 
 
 def _call_key(info: ClassInfo, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Hashable:

@@ -125,7 +125,7 @@ class Writes(Emitter):
         frames = self.frames
         begins = (n for n, f in enumerate(frames) if f.unit is not None and f.unit.name == "forward" and f.owner is cls)
         way = frames[next(begins, 0) :]
-        return all(f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in way)
+        return all(f.unit is not None and f.is_certain(f.statement_node) and not f.returns for f in way)
 
     def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
         """True when something that runs before this statement may read `self.name`."""

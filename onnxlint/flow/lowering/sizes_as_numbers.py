@@ -26,9 +26,8 @@ _KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "
 def operator(engine: Lowering, call: Call) -> bool:
     """Look at an operator in traced code; True where the rule for it says all there is to say."""
     op = call.op
-    frame = engine.frames[-1]
-    if frame.attempted is not None and (op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1):
-        frame.attempt(call.node)
+    if op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1:
+        engine.frames[-1].attempt(call.node)
     if op in engine.table.curated["split"]:
         _split(engine, call)
     elif op == "squeeze":

@@ -41,6 +41,7 @@ class Arithmetic(Running):
     yields: list[dom.Value]
     loop_exits: list[dict[str, dom.Value]]
     nonlocals: set[str]
+    attempted: list[ast.AST] | None  # operators in the `try` that runs which sizes may fail; None outside of one
 
     @property
     def owner(self) -> ClassInfo | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from analysing import PRELUDE, analysed, facts_of, project_of
+from analysing import PRELUDE, analysed, facts_of, project_of, written
 
 from onnxlint.config.settings import Settings
+from onnxlint.flow.exports.unheld import is_overridden
 from onnxlint.flow.state.observations import RandomDraw
 from onnxlint.run.pipeline import run_check
 
@@ -280,3 +281,38 @@ def test_a_part_that_only_training_calls_where_the_export_replaces_forward(repla
     )
     draws = [o for o in analysed(project_of(PRELUDE + text + script)).observations if isinstance(o, RandomDraw)]
     assert {o.outside for o in draws} == {outside}
+
+
+BASE = """
+class Base(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+class Derived(Base):
+    {own}
+        return super().forward(x) if x.max() > 0 else x
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "more", "overridden"),
+    [
+        ("def forward(self, x):", "", True),
+        ("def other(self, x):", "", False),
+        ("def forward(self, x):", "net = Base()", False),
+        ("def forward(self, x):", "KINDS = {'base': Base}", False),
+        ("def forward(self, x):", "KINDS = ['Base']", False),
+        ("def forward(self, x):", "def is_base(m):\n    return isinstance(m, Base)", True),
+    ],
+)
+def test_a_base_that_nothing_builds_is_dead_where_each_derived_class_has_a_forward(
+    own: str, more: str, overridden: bool
+) -> None:
+    (info,) = project_of(PRELUDE + BASE.format(own=own, more=more)).modules.values()
+    assert is_overridden(info.classes["Base"]) is overridden
+
+
+def test_a_base_that_a_package_offers_may_be_built_by_its_users(tmp_path: Path) -> None:
+    text = PRELUDE + BASE.format(own="def forward(self, x):", more="")
+    project = written({"pkg/__init__.py": "from pkg.nets import Base\n", "pkg/nets.py": text}, tmp_path)
+    assert not any(is_overridden(c) for info in project.modules.values() for c in info.classes.values())

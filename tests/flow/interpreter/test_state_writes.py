@@ -109,3 +109,36 @@ STARTS = {
 def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
     source = COUNTING.format(start=textwrap.indent(start, " " * 8), first=textwrap.indent(first, " " * 8))
     assert [observation.split()[0] for observation in told(source)] == expected
+
+
+RESET = """
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(4, 4)
+        self.h = None
+    def reset(self, x, keep=False):
+        if {test}:
+            self.h = x.new_zeros(x.size(0), 4)
+            self.c = x.new_zeros(x.size(0), 4)
+    def step(self, x):
+        self.h, self.c = self.cell(x, (self.h, self.c))
+        return self.h
+    def forward(self, x):
+        self.reset(x{given})
+        return torch.stack([self.step(x[:, i]) for i in range(3)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "seen"),
+    [
+        ("not keep", "", False),
+        ("not keep", ", keep=True", True),
+        ("self.h is None", "", True),
+        ("x.sum() > 0", "", True),
+    ],
+)
+def test_a_state_that_a_method_resets_in_an_arm_that_every_run_takes(test: str, given: str, seen: bool) -> None:
+    kinds = {text.split()[0] for text in told(RESET.format(test=test, given=given))}
+    assert ("StateWrite" in kinds) is seen
