@@ -35,16 +35,10 @@ class ExampleMismatch(Rule):
             )
             return
         if count > len(call.parameters) and not call.variadic:
-            yield Objection(
-                f"the example has {count} inputs, and forward takes {len(call.parameters)}",
-                "give what forward takes; tensors in one list or tuple are one input",
-                at=span,
-            )
+            message = f"the example has {count} inputs, and forward takes {len(call.parameters)}"
+            yield Objection(message, "give what forward takes; tensors in one list or tuple are one input", at=span)
             return
         missing = [p for p in call.parameters[count : call.required] if p not in keywords]
         if missing:
-            yield Objection(
-                f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs",
-                "give every parameter of forward that has no default",
-                at=span,
-            )
+            message = f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs"
+            yield Objection(message, "give every parameter of forward that has no default", at=span)
