@@ -193,8 +193,8 @@ class Emitter(Located):
         elif isinstance(v, dom.Seq) and isinstance(v.size, dom.Dim):
             axes = tuple(sorted(v.size.axes))
             frozen = _frozen_at(v.size)
-            if v.size.site is not None and _is_logarithm(v.size.site):
-                self.use(v.size, "a loop")
+            if v.size.site is not None and ".log" in v.size.site.how:
+                self.use(v.size, "a loop")  # no exporter has `math.log2` and the like of a size: it is the example's
             self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes, frozen=frozen)
         elif isinstance(v, dom.Seq) and isinstance(v.size, (dom.Data, dom.Array)) and not v.size.fixed:
             self.emit(observations.Loop, node, v.size.trace, over="data", frozen=_frozen_at(v.size))
@@ -315,16 +315,9 @@ class Emitter(Located):
                 if not isinstance(extent, dom.Dim) or not extent.plain or i == len(other.dims):
                     continue
                 if extent.sure and number is not None and number > 1 and extent.example == number:
-                    self.emit(
-                        observations.ShapeLiteral,
-                        made.made_at,
-                        made.trace,
-                        call="literal length",
-                        literal=number,
-                        axis=sorted(extent.axes)[0],
-                        position=len(made.dims) - i,
-                        example=number,
-                    )
+                    place = {"axis": sorted(extent.axes)[0], "position": len(made.dims) - i}
+                    fields: dict[str, Any] = {"call": "literal length", "literal": number, "example": number, **place}
+                    self.emit(observations.ShapeLiteral, made.made_at, made.trace, **fields)
 
     def check_fixed_axis(self, x: dom.Tensor, axis: int, why: str) -> None:
         """A layer takes one size only on an axis that was asked for as dynamic."""
@@ -387,7 +380,8 @@ class Emitter(Located):
         kind = self._kind_of_state(frame, owner.object, name, v, augmented)
         if not kind:
             return
-        if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
+        way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
+        if kind == "cache" and self._on_every_way() and not self.reads.read_on_the_way(way, owner.object.cls, name):
             return  # made anew before anything reads it
         if kind == "cache" and liveness.assigned_above(frame.body.function.body, frame.statement_node, name):
             return
@@ -442,11 +436,6 @@ class Emitter(Located):
         way = frames[next(begins, 0) :]
         return all(f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in way)
 
-    def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
-        """True when something that runs before this statement may read `self.name`."""
-        way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
-        return self.reads.read_on_the_way(way, cls, name)
-
     def _read_before(self, frame: Running, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""
         first = self.reads.first_read(frame.unit, name) if frame.unit is not None else None
@@ -457,11 +446,6 @@ def _frozen_at(v: Value) -> Span | None:
     """Where a value of tensor data or a dynamic size became a plain number, whatever asks for it later."""
     site = v.site if isinstance(v, (dom.Data, dom.Dim, dom.Array)) else None
     return site.place.span if site is not None and site.how not in _MAY_STAY else None
-
-
-def _is_logarithm(site: dom.Site) -> bool:
-    """True for what `math.log2` and the like make of a size: no exporter has them, so it is a number of the example."""
-    return ".log" in site.how
 
 
 def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:

@@ -259,8 +259,10 @@ class Interpreter(FunctionRuns):
         if self.context.switching:
             entry = self.frames[0]
             if entry.statement_node is not None:
-                place = Place(entry.body, entry.statement_node, entry.line, entry.symbol)
-                self.emit(observations.ModeSwitch, place, self._called_at(node), always=True, where="eval")
+                place, called = Place(entry.body, entry.statement_node, entry.line, entry.symbol), self.place(node)
+                message = f"`{called.text}` puts modules in train mode"
+                trace = dom.Trace(called.span.path, called.span.line, message, None)
+                self.emit(observations.ModeSwitch, place, trace, always=True, where="eval")
         elif self.context.tracing:
             self.emit(observations.ModeSwitch, node, where="forward")
         else:
@@ -361,7 +363,3 @@ class Interpreter(FunctionRuns):
         self.last_train = None
         built = self.apply(factory, [], {}, NOWHERE)
         return built, self.last_train
-
-    def _called_at(self, node: ast.AST) -> dom.Trace:
-        span = self.place(node).span
-        return dom.Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)
