@@ -6,16 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from onnxlint.flow import entry_inputs
 from onnxlint.flow.declared_runs import DeclaredModel
-from onnxlint.flow.entry_inputs import (
-    all_known,
-    axes_of,
-    from_spec,
-    named_inputs,
-    open_calls,
-    script_arguments,
-    unknown_arguments,
-)
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import inference_of, never_exported
@@ -53,8 +45,7 @@ class Run:
 
 def run_part(engine: Interpreter, part: Part) -> Run:
     """Run the entry points of a part; the engine holds what they saw."""
-    engine.constructor_calls = ConstructorCalls(part.modules, part.foreign)
-    engine.set_length, engine.part = part.set_length, frozenset(part.modules)
+    engine.read_calls(ConstructorCalls(part.modules, part.foreign), part.set_length, frozenset(part.modules))
     with noting_passed_over(engine.passed_over):
         return _run_jobs(engine, part)
 
@@ -152,7 +143,7 @@ def _jobs(
 def _beside(engine: Interpreter, part: Part, unreached: Sequence[ClassInfo]) -> Sequence[ClassInfo]:
     """Those of some classes that nothing built so far nor any YAML names, and that no open export may come to."""
     apart = [c for c in unreached if c not in engine.created and name_of(c) not in part.configured]
-    calls = open_calls(engine.exports, part.exports)
+    calls = entry_inputs.open_calls(engine.exports, part.exports)
     if not calls:
         return apart
     reach = Reach(part.modules, calls)
@@ -181,22 +172,18 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     """
     chains = engine.exports
     ran = sum(not why for *_, why in engine.exported_models)
-    if part.declared or not part.exports or not all_known(chains) or not 0 < ran == engine.complete:
+    if part.declared or not part.exports or not entry_inputs.all_known(chains) or not 0 < ran == engine.complete:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
     created = set(engine.created)
     others = [v for v in engine.passed_over if isinstance(v, dom.Function) and v.bound is None]
     for v in others:
-        info = v.unit.module
-        with (
-            guard.over(info.path, v.unit.qualname, v.unit.line, ENTRY),
-            engine.entry(info.path, len(info.source.lines)),
-        ):
+        info, place = v.unit.module, (v.unit.module.path, v.unit.qualname, v.unit.line, ENTRY)
+        with guard.over(*place), engine.entry(info.path, len(info.source.lines)):
             _run_script(engine, v.unit)
-    return created.issuperset(engine.created) and not any(
-        isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over
-    )
+    unknown = any(isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over)
+    return created.issuperset(engine.created) and not unknown
 
 
 def _forwards(
@@ -255,9 +242,8 @@ def _wholes_first(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
     """The classes, each behind its bases and those that name it: a part is run as its whole calls it, and not again."""
     own = set(classes)
     names = {c.name for c in own}
-    word = re.compile(
-        f"[A-Z{''.join({name[0] for name in names})}](?<!\\w.)\\w*"
-    )  # the other words are skipped as fast
+    first = "".join({name[0] for name in names})
+    word = re.compile(f"[A-Z{first}](?<!\\w.)\\w*")  # the other words are skipped as fast
     wholes: dict[str, list[ClassInfo]] = {}
     for c in classes:
         for name in names.intersection(word.findall(c.text)).difference(b.name for b in c.mro()):
@@ -320,15 +306,11 @@ def _is_autograd(cls: ClassInfo) -> bool:
     return any(b.startswith("torch.autograd.") for b in cls.external_bases())
 
 
-def _is_mode_switch(unit: FunctionUnit) -> bool:
-    """True for `eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
-    names = [p.arg for p, _ in unit.positional]
-    return len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value")
-
-
 def _mode_switches(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
-    for name in ("eval", "train"):
-        if name in c.methods and _is_mode_switch(c.methods[name]):
+    """`eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
+    for name in (name for name in ("eval", "train") if name in c.methods):
+        names = [p.arg for p, _ in c.methods[name].positional]
+        if len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value"):
             yield _job(c, f"{c.qualname}.{name}", partial(_switch_mode, engine, c, name), c)
 
 
@@ -362,13 +344,13 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     put = forward_of(instance) if unit.name == "forward" else None
     if put is not None and put[0].cls is not None:
         unit = put[0]  # what the constructor, or a script, put in its place
-    args, kwargs = unknown_arguments(engine, unit, outermost)
+    args, kwargs = entry_inputs.unknown_arguments(engine, unit, outermost)
     caller = cls.find_method("__call__") if unit.name == "forward" else None
     with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
-            engine.call_instance(instance, named_inputs(unit, args), kwargs, NOWHERE)
+            engine.call_instance(instance, entry_inputs.named_inputs(unit, args), kwargs, NOWHERE)
         else:
-            engine.run_forward(instance, unit, named_inputs(unit, args), kwargs, NOWHERE)
+            engine.run_forward(instance, unit, entry_inputs.named_inputs(unit, args), kwargs, NOWHERE)
         forward_outputs.report(engine)
 
 
@@ -379,12 +361,12 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
         return
     unit, bound = forward
     specs = call.inputs if isinstance(call.inputs, Mapping) else {}
-    axes, example = axes_of(specs.values())
-    args, kwargs = unknown_arguments(engine, unit, exported=True, skip=bound)
+    axes, example = entry_inputs.axes_of(specs.values())
+    args, kwargs = entry_inputs.unknown_arguments(engine, unit, exported=True, skip=bound)
     names = [p.arg for p, _ in unit.positional][bound:]
     for i, (n, v) in enumerate(zip(names, args, strict=False)):
         if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
-            fed = from_spec(unit, n, specs[n])
+            fed = entry_inputs.from_spec(unit, n, specs[n])
             args[i] = fed if axes else replace(fed, dims=None)
     # A forward is run for any other input too: what one export feeds is not all that the class may meet.
     traced = engine.within(tracing=True, axes=shapes.Axes(axes or None), example_batch=example)
@@ -394,7 +376,7 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
 
 def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run the forward of an autograd.Function that no module was seen to call."""
-    args, kwargs = unknown_arguments(engine, unit)
+    args, kwargs = entry_inputs.unknown_arguments(engine, unit)
     # Settings come by position here, without a word of what they are.
     named = len(args) - (unit.args.vararg is not None)
     names = [p.arg for p, _ in unit.positional[len(unit.positional) - named :]] + ["*"] * (len(args) - named)
@@ -421,7 +403,7 @@ def _switch_mode(engine: Interpreter, cls: ClassInfo, method: str) -> None:
 
 def _run_script(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run a function that exports, untraced, for the call of the exporter in it."""
-    args, kwargs = script_arguments(unit)
+    args, kwargs = entry_inputs.script_arguments(unit)
     kwargs |= dict.fromkeys(changed_numbers(unit, engine.project.modules.values()), dom.CONFIG)
     # Who calls the method may have put its object in eval mode.
     bound = dom.Instance(engine.model(unit.cls), mode="") if unit.cls is not None else None

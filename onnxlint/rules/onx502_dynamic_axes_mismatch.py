@@ -108,12 +108,8 @@ def _shifted(site: Site, whole: cst.Dict, axes: cst.Dict) -> Fix | None:
     if numbers != list(range(len(numbers))) or numbers[-1] + 1 >= rank:
         return None
     alike = [e.value for e in whole.elements if isinstance(e.value, cst.Dict) and _numbers(e.value) == numbers]
-    edits = [
-        site.replace(key, cst.Integer(str(number + 1)))
-        for other in alike
-        for key in _keys(other)
-        if (number := literal(key)) is not None and number >= fixed
-    ]
+    keys = [(key, number) for other in alike for key in _keys(other) if (number := literal(key)) is not None]
+    edits = [site.replace(key, cst.Integer(str(number + 1))) for key, number in keys if number >= fixed]
     return site.fix(f"count the axes from 0: axis {fixed} has a fixed size", Safety.UNSAFE, *edits)
 
 

@@ -48,9 +48,9 @@ class Objects(Emitter, Engine):
         self.building: set[Any] = set()
         self._under_construction: set[dom.Object] = set()
         self.around: dict[ClassInfo, dom.Scope] = {}  # of classes that stand in a function, the variables of that
-        self.set_length: frozenset[str] = frozenset()  # the classes whose length is a setting
-        self.part: frozenset[ModuleInfo] = frozenset()  # that are analysed; others are the business of other parts
-        self.constructor_calls = ConstructorCalls()  # a default is what these do not change
+        self.set_length: frozenset[str] = frozenset()
+        self.part: frozenset[ModuleInfo] = frozenset()
+        self.constructor_calls = ConstructorCalls()
         self.summaries = Summaries()
         self.unreadable: dict[str, str] = {}
         self.writes: list[tuple[dom.Object, str, Value]] = []
@@ -164,6 +164,11 @@ class Objects(Emitter, Engine):
         except (Exhausted, RecursionError):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             return self.partial[info]
+
+    def read_calls(self, calls: ConstructorCalls, set_length: frozenset[str], part: frozenset[ModuleInfo]) -> None:
+        """From now on a default is what these calls do not change, the length of these classes is a setting, and these
+        modules are analysed while others are the business of other parts."""
+        self.constructor_calls, self.set_length, self.part = calls, set_length, part
 
     def constructor_value(
         self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None

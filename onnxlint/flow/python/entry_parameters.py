@@ -168,9 +168,7 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     text = _text_about(unit, name)
     if _has_a_layer_for_each(text, name):
         return True
-    plural = re.search(r"[a-z]{2}s$|_(?:list|tuple)$", name) is not None and not name.endswith(
-        ("ss", "pos", "bias", "gas")
-    )
+    plural = re.search(r"[a-z]{2}s$|_(?:list|tuple)$", name) and not name.endswith(("ss", "pos", "bias", "gas"))
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
         rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b|\bself\.\w+\[\w+\]\({name}\[\w+\]"
