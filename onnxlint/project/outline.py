@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-LIBRARIES = frozenset(
-    {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
-)
+LIBRARIES = frozenset("torch numpy math random functools typing onnx onnxruntime einops os sys".split())
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.

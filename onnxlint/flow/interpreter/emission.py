@@ -255,7 +255,7 @@ class Emitter(Located):
         fields: dict[str, Any] = {"axis": sorted(left)[0], "position": position, "literal": number}
         self.emit(observations.ShapeLiteral, node, t.trace, about=t, call=op, example=example, **fields)
 
-    def _sure_axes(self, t: dom.Tensor, named: frozenset[str] = frozenset()) -> frozenset[str]:
+    def _sure_axes(self, t: dom.Tensor, named: frozenset[str]) -> frozenset[str]:
         """The dynamic axes of a tensor, or of its first if the rank is unknown, but those of sizes that are `named`."""
         dims = t.dims if t.dims is not None else (t.lead if t.lead is not None else self.context.axes.extent(0),)
         left = (d.axes for d in dims if isinstance(d, dom.Dim) and not d.axes & named)

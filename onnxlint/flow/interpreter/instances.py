@@ -25,9 +25,7 @@ from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
-_MODE_METHODS = frozenset(
-    "to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split()
-)
+_MODE_METHODS = set("to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split())
 
 _CODE = (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial)
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])

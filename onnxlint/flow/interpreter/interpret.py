@@ -97,9 +97,8 @@ class Interpreter(FunctionRuns):
             elif isinstance(v, dom.Shape):
                 args.append(v)
             else:
-                args.append(
-                    dom.Seq(element(v) if isinstance(v, dom.Seq) else dom.UNKNOWN, None, call_arguments.STARRED)
-                )
+                item = element(v) if isinstance(v, dom.Seq) else dom.UNKNOWN
+                args.append(dom.Seq(item, None, call_arguments.STARRED))
         for k in node.keywords:
             v = frame.eval(k.value)
             if k.arg is not None:
@@ -121,17 +120,15 @@ class Interpreter(FunctionRuns):
             return self.call_function(callee, args, kwargs, node)
         if isinstance(callee, dom.Method):
             kwargs.pop("**", None)
-            return method_calls.method(
-                self, callee.receiver, callee.name, call_arguments.without_stars(args), kwargs, node
-            )
+            args = call_arguments.without_stars(args)
+            return method_calls.method(self, callee.receiver, callee.name, args, kwargs, node)
         if isinstance(callee, dom.External):
             if "**" in kwargs and not callee.name.startswith("torch.onnx"):
                 kwargs.pop("**")
             return library_calls.library(self, callee.name, call_arguments.without_stars(args), kwargs, node)
         if isinstance(callee, dom.Layer):
-            return layer_calls.call(
-                self, callee, [v.item if call_arguments.is_starred(v) else v for v in args], kwargs, node
-            )
+            args = [v.item if call_arguments.is_starred(v) else v for v in args]
+            return layer_calls.call(self, callee, args, kwargs, node)
         if isinstance(callee, dom.Instance):
             return self.call_instance(callee, args, kwargs, node)
         if isinstance(callee, dom.ClassRef):

@@ -506,9 +506,7 @@ class Truth(_Plain):
 
 
 # Every kind of value; of two kinds that join, what comes later stands for both.
-_Lower: TypeAlias = (
-    Scripted | Unknown | Const | Truth | Config | External | PyModule | ClassRef | Super | Partial | Method
-)
+_Lower = Scripted | Unknown | Const | Truth | Config | External | PyModule | ClassRef | Super | Partial | Method
 Value: TypeAlias = (
     _Lower | Lambda | Function | Layer | Instance | Dict | Tuple | Seq | Shape | Dim | Array | Data | Tensor
 )

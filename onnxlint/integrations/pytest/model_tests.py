@@ -30,9 +30,8 @@ def add_configuration(config: pytest.Config) -> None:
         if settings.config_file is not None and (settings.models or faults)
     )
     if not files:
-        raise pytest.UsageError(
-            f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
-        )
+        fault = f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
+        raise pytest.UsageError(fault)
     config.args += [file for file in files if file not in asked]
 
 
@@ -121,9 +120,8 @@ def run_marked(item: pytest.Function, mark: pytest.Mark) -> bool:
         pytest.fail(fault, False)
     if not result.ok:
         path, line, _ = item.reportinfo()  # the call of check_model stands in no file of the user's
-        models = tuple(
-            replace(model, path=display_path(Path(path)), line=(line or 0) + 1) for model in result.report.models
-        )
+        shown, number = display_path(Path(path)), (line or 0) + 1
+        models = tuple(replace(model, path=shown, line=number) for model in result.report.models)
         result = replace(result, report=replace(result.report, models=models))
         pytest.fail(f"{result.sentence}\n\n{result.text()}", False)
     return True

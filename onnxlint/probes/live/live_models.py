@@ -107,9 +107,8 @@ def _unpacked(call: Call) -> Call:
     program = call.model
     args, kwargs = program.example_inputs or (call.args, dict(call.kwargs))
     exporters = tuple(name for name in call.exporters if name == "dynamo") or call.exporters
-    return replace(
-        call, model=program.module(), args=args, kwargs=kwargs, program=program, onnx=False, exporters=exporters
-    )
+    given = replace(call, model=program.module(), args=args, kwargs=kwargs)
+    return replace(given, program=program, onnx=False, exporters=exporters)
 
 
 def _name(call: Call) -> str:
