@@ -305,9 +305,7 @@ def plain(node: Node) -> Any:
     """Read a value that Python has too: text, number, truth, or a list or table of these."""
     if isinstance(node.value, list):
         return [plain(child) for child in node.elements("a list")]
-    if isinstance(node.value, dict):
-        return table_of(plain)(node)
-    return _scalar(node)
+    return table_of(plain)(node) if isinstance(node.value, dict) else _scalar(node)
 
 
 _scalar: Converter[Any] = reader(

@@ -113,9 +113,7 @@ def _moved(value: Any, moves: Moves) -> Any:
         return msgspec.structs.replace(value, **changed)
     if isinstance(value, tuple):
         return tuple(_moved(item, moves) for item in value)
-    if isinstance(value, dict):
-        return {key: _moved(item, moves) for key, item in value.items()}
-    return value
+    return {key: _moved(item, moves) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _shift(moves: Moves, path: str, line: int) -> int:

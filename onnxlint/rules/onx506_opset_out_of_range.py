@@ -44,9 +44,7 @@ class OpsetOutOfRange(Rule):
             effects = {"torchscript": Outcome.EXPORT_ERROR}
             yield Objection(message, advice, at=span, severity=Severity.ERROR, effects=effects)
         elif call.dynamo is False and opset < TORCHSCRIPT.start:
-            yield Objection(
-                f"at opset {opset} every weight becomes an input of the graph, and runtimes lack old operator versions",
-                "ask for opset 9 at the least; 17 or later covers most operators",
-                at=span,
-                effects={"torchscript": Outcome.RUNTIME_ERROR},
-            )
+            weights = f"at opset {opset} every weight becomes an input of the graph"
+            message = f"{weights}, and runtimes lack old operator versions"
+            advice = "ask for opset 9 at the least; 17 or later covers most operators"
+            yield Objection(message, advice, at=span, effects={"torchscript": Outcome.RUNTIME_ERROR})

@@ -31,9 +31,8 @@ class RemovedExportArgument(NeedlessArgument):
         if call.api == "torch.export.export" or call.for_a_version:
             return
         if call.api in FUNCTIONS:
-            yield Objection(
-                f"torch no longer has `{call.api}`", f"call {FUNCTIONS[call.api]}", about=f"removed {call.api}"
-            )
+            message = f"torch no longer has `{call.api}`"
+            yield Objection(message, f"call {FUNCTIONS[call.api]}", about=f"removed {call.api}")
             return
         for name in call.arguments:
             if name in ARGUMENTS:

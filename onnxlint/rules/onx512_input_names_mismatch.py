@@ -25,13 +25,12 @@ class InputNamesMismatch(Rule):
         inputs, outputs = argument_at(node, call, "input_names"), argument_at(node, call, "output_names")
         both = sorted(set(call.input_names or ()) & set(call.output_names or ()))
         if both:
-            yield Objection(
+            message = (
                 f"`{both[0]}` names an input and an output: dynamo's file cannot be loaded, TorchScript renames"
-                " the input",
-                "give the output another name",
-                at=outputs,
-                effects=dict.fromkeys(EXPORTERS, Outcome.RUNTIME_ERROR),
+                " the input"
             )
+            advice = "give the output another name"
+            yield Objection(message, advice, at=outputs, effects=dict.fromkeys(EXPORTERS, Outcome.RUNTIME_ERROR))
         counted = call.examples is not None and call.keywords is not None
         fed = len(call.examples or ()) + len(call.keywords or ()) if counted else None
         plain = call.examples is not None and all(e.sizes is not None for e in call.examples) and not call.keywords

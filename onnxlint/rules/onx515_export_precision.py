@@ -22,9 +22,8 @@ class ExportPrecision(Rule):
         for example in call.examples or ():
             if example.dtype is not None and example.dtype != call.precision:
                 name = f"`{example.parameter}`" if example.parameter is not None else "an input"
-                yield Objection(
+                message = (
                     f"{name} is {example.dtype} in the example, and the model is {call.precision}: TorchScript raises,"
-                    " and ONNX Runtime refuses dynamo's file",
-                    f"make the example {call.precision}",
-                    at=example.span,
+                    " and ONNX Runtime refuses dynamo's file"
                 )
+                yield Objection(message, f"make the example {call.precision}", at=example.span)

@@ -17,13 +17,12 @@ class ExampleMismatch(Rule):
         if call.dict_argument:
             return
         if call.tensor_defaults:
-            yield Objection(
+            message = (
                 f"the default of `{call.tensor_defaults[0]}` is a tensor that the example does not give: TorchScript"
-                " makes it an input of the file, without a name",
-                "give it in the example, or register it as a buffer",
-                at=span,
-                effects={"torchscript": Outcome.RUNTIME_ERROR},
+                " makes it an input of the file, without a name"
             )
+            advice = "give it in the example, or register it as a buffer"
+            yield Objection(message, advice, at=span, effects={"torchscript": Outcome.RUNTIME_ERROR})
         count, keywords = len(call.examples), set(call.keywords)
         unknown = sorted(keywords - set(call.parameters))
         if unknown and not call.variadic:

@@ -103,9 +103,7 @@ def _with_verdicts(
     own = None if captured is None else frozenset(map(display_path, sources.discovery.files)).__contains__
     lines = sources.statement_lines
     joined = join(findings, results, lines, load_catalogue(), is_checked=own, source_line=sources.line)
-    if captured is not None and captured.reached_only:
-        return only_reached(joined, results, lines)
-    return joined
+    return only_reached(joined, results, lines) if captured is not None and captured.reached_only else joined
 
 
 def _asked_for(

@@ -92,9 +92,7 @@ class SourceFile:
     def column(self, number: int, offset: int) -> int:
         """Turn an `ast` offset (UTF-8 bytes from 0) in a line into a column (characters from 1)."""
         line = self.line(number)
-        if line.isascii():
-            return offset + 1
-        return bisect_left(_starts(line), offset) + 1
+        return offset + 1 if line.isascii() else bisect_left(_starts(line), offset) + 1
 
 
 @lru_cache(maxsize=64)  # of one long line are many columns asked

@@ -73,9 +73,7 @@ def _asked_for(unit: FunctionUnit) -> set[str]:
 
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
     """True for a loss, a wrapper for training or scoring, a runner of exports, a transform of images alone."""
-    if "Loss" in cls.name or _IN_A_LOSS.search(cls.name):
-        return True
-    if any(".loss." in b for b in cls.external_bases()):
+    if "Loss" in cls.name or _IN_A_LOSS.search(cls.name) or any(".loss." in b for b in cls.external_bases()):
         return True
     unit = cls.find_method("forward")
     if unit is not None and (

@@ -271,9 +271,8 @@ class Emitter(Located):
         declared = self.context.axes.declared
         if declared is not None and 0 not in dict(declared):
             return
-        if self.context.example_batch in (None, number) and (
-            t.dims is None or len(sizes) > len(t.dims) or dom.as_int(t.dims[0]) == 1
-        ):
+        grows = t.dims is None or len(sizes) > len(t.dims) or dom.as_int(t.dims[0]) == 1
+        if grows and self.context.example_batch in (None, number):
             rest = op == "expand" and all(dom.as_int(s) == -1 for s in sizes[1:])
             sure = self.context.example_batch == number or rest
             fields: dict[str, Any] = {"call": op, "literal": number, "axis": "batch", "position": 0}
@@ -388,9 +387,8 @@ class Emitter(Located):
         read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
         if kind == "counter":
             read = read and self.reads.read_by_forward(owner.object.cls, name, frame.unit)
-        sure = kind != "cache" or any(
-            d.sure for d in ((v.dims or ()) if isinstance(v, dom.Tensor) else (v,)) if isinstance(d, dom.Dim)
-        )
+        sizes = (v.dims or ()) if isinstance(v, dom.Tensor) else (v,)
+        sure = kind != "cache" or any(d.sure for d in sizes if isinstance(d, dom.Dim))
         self.emit(observations.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
     def _is_of_this_run(self, frame: Running, owner: dom.Object, name: str, augmented: bool, anew: bool) -> bool:

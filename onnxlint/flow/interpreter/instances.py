@@ -93,9 +93,7 @@ class Objects(Emitter, Engine):
                 if base is not None:
                     obj.attrs[implicit_calls.ITEMS] = layer_calls.build(base, args, kwargs)
                     return
-                for name, v in zip(fields_of(obj.cls), args, strict=False):
-                    obj.attrs[name] = v
-                obj.attrs.update(kwargs)
+                obj.attrs.update(zip(fields_of(obj.cls), args, strict=False), **kwargs)
         finally:
             self.building.discard(id(obj.cls))
             self._under_construction.discard(obj)

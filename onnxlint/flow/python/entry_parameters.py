@@ -146,9 +146,7 @@ def _has_a_layer_for_each(text: str, name: str) -> bool:
 
 def _text_about(unit: FunctionUnit, name: str) -> str:
     """The text of a function; of one with very many parameters the lines that name this one, with those before them."""
-    if len(unit.args.args) <= MANY:
-        return unit.text
-    return "\n".join(_lines_about(unit.text).get(name, ()))
+    return unit.text if len(unit.args.args) <= MANY else "\n".join(_lines_about(unit.text).get(name, ()))
 
 
 @lru_cache(maxsize=4)

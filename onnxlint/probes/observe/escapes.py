@@ -105,9 +105,8 @@ def _picks(inner: FrameType) -> bool:
         return False
     code = frame.f_code.co_code
     operation = dis.opname[code[frame.f_lasti]]
-    return operation in ("BINARY_SUBSCR", "STORE_SUBSCR") or (
-        operation == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT
-    )
+    subscript = operation == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT
+    return subscript or operation in ("BINARY_SUBSCR", "STORE_SUBSCR")
 
 
 @functools.cache

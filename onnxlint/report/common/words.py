@@ -293,9 +293,7 @@ def clean(text: str) -> str:
 
 def visible(text: str) -> str:
     """The text with every character that could steer a terminal, or turn the line around, replaced by a visible one."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if _harmless(c) else _picture(c) for c in text)
+    return text if text.isascii() and text.isprintable() else "".join(c if _harmless(c) else _picture(c) for c in text)
 
 
 def plain(text: str) -> str:
