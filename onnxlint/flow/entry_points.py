@@ -33,6 +33,7 @@ _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
+_Left = dict[str, list[str]]  # functions that other parts may run, with the classes that they are entered for
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def run_part(engine: Interpreter, part: Part) -> Run:
 
 def _run_jobs(engine: Interpreter, part: Part) -> Run:
     problems: list[Problem] = []
-    left: dict[str, list[str]] = {}
+    left: _Left = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
     sizes = {info.path: info.source.text.count("\n") for info in part.modules}
     guard = Guard(problems, engine.debug)
@@ -101,9 +102,7 @@ def _job(at: FunctionUnit | ClassInfo, name: str, run: Callable[[], None], of: F
     return _Job(at.module.path, name, run, at.line, name_of(of))
 
 
-def _jobs(
-    engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Guard, outside: dict[str, str]
-) -> Iterator[_Job]:
+def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: dict[str, str]) -> Iterator[_Job]:
     classes = [c for info in part.modules for c in info.classes.values()]
     if part.only is not None:
         only = part.only
@@ -187,12 +186,7 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
 
 
 def _forwards(
-    engine: Interpreter,
-    part: Part,
-    traced: list[ClassInfo],
-    autograd: list[ClassInfo],
-    left: dict[str, list[str]],
-    guard: Guard,
+    engine: Interpreter, part: Part, traced: list[ClassInfo], autograd: list[ClassInfo], left: _Left, guard: Guard
 ) -> Iterator[_Job]:
     """The forwards of models that nothing else builds, and of what none of these came to."""
     names = {c: name_of(c) for c in traced}
