@@ -49,12 +49,8 @@ class Result:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings that count: no notes, nothing that was not reproduced, nothing ignored."""
-        verdicts = _COUNTED[self.fail_on]
-        return tuple(
-            f
-            for f in self.report.findings
-            if f.verdict in verdicts and f.severity is not records.Severity.NOTE and not self._ignores(f)
-        )
+        counted = (f for f in self.report.findings if f.verdict in _COUNTED[self.fail_on] and not self._ignores(f))
+        return tuple(f for f in counted if f.severity is not records.Severity.NOTE)
 
     @property
     def models(self) -> tuple[ModelReport, ...]:
@@ -112,10 +108,8 @@ class Result:
 
     def _why(self, model: str, exporter: str) -> Finding | None:
         pair = (model, exporter)
-        for finding in self.findings:
-            if any((e.model, e.exporter) == pair and failing(e) for e in finding.evidence):
-                return finding
-        return None
+        told = (f for f in self.findings if any((e.model, e.exporter) == pair and failing(e) for e in f.evidence))
+        return next(told, None)
 
     def _errors(self) -> list[str]:
         return [diagnostic.message for diagnostic in self.report.diagnostics if diagnostic.level == "error"]
@@ -221,18 +215,17 @@ def check_model(
         asked = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)
         (scope,), unkept = with_writable_repro_dir((asked,))
         unkept = tuple(replace(notice, level="warning") for notice in unkept)  # the model is not to blame
-        report = run_check(
-            (),
-            scope.settings,
-            discovery=scope.discovery,
-            overlay=texts,
-            captured=Captured((snapshot,), reached_only=True),
-        )
+        captured = Captured((snapshot,), reached_only=True)
+        report = run_check((), scope.settings, discovery=scope.discovery, overlay=texts, captured=captured)
     finally:
         snapshot.close()
     report = replace(_whole(report), diagnostics=(*diagnostics, *unkept, *report.diagnostics))
     if any(probed.status is ModelStatus.NOT_PROBED for probed in report.models):
-        report = replace(report, findings=tuple(f for f in report.findings if _is_of(f, model)))
+        # What stands in a class that the model is made of: no run can tell what else it reaches.
+        parts = model.modules() if hasattr(model, "modules") else ()
+        classes = {cls.__name__ for part in parts for cls in type(part).__mro__}
+        own = tuple(f for f in report.findings if not classes.isdisjoint(f.symbol.split(".")))
+        report = replace(report, findings=own)
     return Result(report, _fail_on(fail_on), tuple(ignore), texts)
 
 
@@ -255,13 +248,6 @@ def assert_exportable(
     if not result.ok:
         raise AssertionError(f"{result.sentence}\n\n{result.text()}")
     return result
-
-
-def _is_of(finding: Finding, model: Any) -> bool:
-    """Whether a finding stands in a class that the model is made of: no run can tell what else it reaches."""
-    parts = model.modules() if hasattr(model, "modules") else ()
-    classes = {cls.__name__ for part in parts for cls in type(part).__mro__}
-    return not classes.isdisjoint(finding.symbol.split("."))
 
 
 def _whole(report: Report) -> Report:

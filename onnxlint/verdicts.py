@@ -312,12 +312,11 @@ def only_reached(
     """Leave out the findings on lines that no model ran; all are kept where a model did not get to run."""
     if not results or any(not result.reached for result in results):
         return tuple(findings)
-    return tuple(
-        finding
-        for finding in findings
-        if finding.evidence
-        or any(_reached(r, finding.span.path, *_statement_of(finding, statement_lines)) for r in results)
-    )
+
+    def ran(finding: Finding) -> bool:
+        return any(_reached(r, finding.span.path, *_statement_of(finding, statement_lines)) for r in results)
+
+    return tuple(finding for finding in findings if finding.evidence or ran(finding))
 
 
 def _all_right(models: Sequence[records.ModelReport], finding: Finding) -> bool:
@@ -336,9 +335,8 @@ def _reached(result: ProbeResult, path: str, first: int, last: int) -> bool:
     if result.report.status is not records.ModelStatus.PROBED:
         return False
     wanted = _normal(path)
-    return any(
-        first <= line <= last for where, lines in result.reached.items() if _normal(where) == wanted for line in lines
-    )
+    ran = (line for where, lines in result.reached.items() if _normal(where) == wanted for line in lines)
+    return any(first <= line <= last for line in ran)
 
 
 def _statement_of(finding: Finding, statement_lines: StatementLines) -> tuple[int, int]:

@@ -313,5 +313,4 @@ def _split(text: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _code(section: str) -> str:
-    blocks = re.findall(r"^```python\n(.*?)^```", section + "\n", flags=re.MULTILINE | re.DOTALL)
-    return "\n".join(blocks)
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", section + "\n", flags=re.MULTILINE | re.DOTALL))

@@ -76,11 +76,8 @@ class Matcher:
             return False
         if self._patterns is None:
             self._patterns = _by_base(self.globs)
-        return any(
-            relative is not None and patterns.means(relative, folder)
-            for base, patterns in self._patterns
-            for relative in (below(path, base),)
-        )
+        places = ((patterns, below(path, base)) for base, patterns in self._patterns)
+        return any(relative is not None and patterns.means(relative, folder) for patterns, relative in places)
 
 
 def below(path: str, base: str) -> str | None:

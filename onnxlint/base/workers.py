@@ -117,10 +117,7 @@ def _hand_over(connection: "Connection", batch: int | None) -> None:
 
 
 def _serve(
-    connection: "Connection",
-    work: Callable[[int], Any],
-    batches: Sequence[Sequence[int]],
-    bind: Callable[[], None],
+    connection: "Connection", work: Callable[[int], Any], batches: Sequence[Sequence[int]], bind: Callable[[], None]
 ) -> None:
     """What a process does. It ends with its parent, and without a word by an interrupt: of that the parent speaks."""
     bind()

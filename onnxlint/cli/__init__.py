@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
@@ -17,22 +16,20 @@ from onnxlint.base import interrupts
 FAILED = 2
 WATCHED = "ONNXLINT_WATCHED"  # in the environment of a check that `--watch` has started: it does not watch itself
 
-_COMMANDS: Mapping[str, str] = MappingProxyType(
-    {
-        "cache": "Show or empty the folder that results are kept in.",
-        "check": "Check models for what breaks on the way to ONNX.",
-        "completion": "Print what makes a shell complete the command line.",
-        "config": "Show the settings that hold, or the schema of them.",
-        "init": "Declare the models of a project, with inputs that they take.",
-        "explain": "Explain one rule: what, why, bad and good code.",
-        "repro": "Run a counterexample that a check has kept, or list them.",
-        "review": "Check, and post what is found as a review of a pull request.",
-        "rules": "List every rule.",
-        "run": "Run an export script and check what it exports.",
-        "server": "Serve an editor, by the Language Server Protocol.",
-        "view": "Look at an exported graph in Netron, at the nodes of a line.",
-    }
-)
+_COMMANDS: Mapping[str, str] = {
+    "cache": "Show or empty the folder that results are kept in.",
+    "check": "Check models for what breaks on the way to ONNX.",
+    "completion": "Print what makes a shell complete the command line.",
+    "config": "Show the settings that hold, or the schema of them.",
+    "init": "Declare the models of a project, with inputs that they take.",
+    "explain": "Explain one rule: what, why, bad and good code.",
+    "repro": "Run a counterexample that a check has kept, or list them.",
+    "review": "Check, and post what is found as a review of a pull request.",
+    "rules": "List every rule.",
+    "run": "Run an export script and check what it exports.",
+    "server": "Serve an editor, by the Language Server Protocol.",
+    "view": "Look at an exported graph in Netron, at the nodes of a line.",
+}
 
 
 class Main(click.Group):

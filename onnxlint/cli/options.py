@@ -18,14 +18,14 @@ from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+Configuration = tuple[Path | None, tuple[str, ...]]  # what `--config` says: the one file, and the assignments
 
 # Flags that are fields of Settings; the others say what becomes of the report.
 SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("opset", "torch", "runtimes", "latency"),
-    *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir", "scheduler"),
-    "max_models",
+    *("opset", "torch", "runtimes", "latency", "timeout", "memory", "repro_dir", "baseline", "debug", "cache"),
+    *("cache_dir", "scheduler", "max_models"),
 )
 PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
 
@@ -98,9 +98,7 @@ def _scheduler(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return value
 
 
-def read_config(
-    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
-) -> tuple[Path | None, tuple[str, ...]]:
+def read_config(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Configuration:
     """Split the values of `--config` into the one file and the assignments."""
     files = [text for text in value if not _is_assignment(text)]
     if len(files) > 1:

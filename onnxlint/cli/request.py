@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.cli.options import PLAIN, SETTINGS
+from onnxlint.cli.options import PLAIN, SETTINGS, Configuration
 from onnxlint.config.config_files import INLINE
 
 if TYPE_CHECKING:
+    from onnxlint.base.records import Finding
     from onnxlint.run.changed_lines import Base
     from onnxlint.run.scopes import Request, Scope
 
 STDIN = Path("-")
 
 
-def settings_request(config: tuple[Path | None, tuple[str, ...]], isolated: bool, **overrides: Any) -> Request:
+def settings_request(config: Configuration, isolated: bool, **overrides: Any) -> Request:
     """Return how settings are found with the values of `--config` and `--isolated`."""
     from onnxlint.run.scopes import Request
 
@@ -48,6 +49,12 @@ class Asked:
     def show_all(self) -> bool:
         """Whether notes and findings that were not reproduced are shown as well."""
         return bool(self["show"] == "all")
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding is among those that are shown."""
+        from onnxlint.report.common.words import hidden
+
+        return self.show_all or not hidden(finding)
 
     def require_sense(self) -> None:
         """End the run where something is wrong with the flags together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,19 +25,12 @@ if TYPE_CHECKING:
 
 def examine(asked: Asked, scopes: Sequence[Scope], base: Base | None, overlay: Mapping[Path, bytes]) -> Session:
     """Run every scope, with progress on the terminal. `overlay` is what is read for some files."""
-    from onnxlint.report.common.words import hidden
     from onnxlint.report.progress import open_progress
     from onnxlint.run import session  # after the mistakes in the flags, which need not wait for it
 
     with open_progress(quiet=asked["quiet"]) as progress:
-        return session.run(
-            scopes,
-            progress=progress,
-            base=base,
-            overlay=overlay,
-            fresh=asked["write_baseline"],
-            shown=lambda finding: asked.show_all or not hidden(finding),
-        )
+        fresh = asked["write_baseline"]
+        return session.run(scopes, progress=progress, base=base, overlay=overlay, fresh=fresh, shown=asked.shows)
 
 
 def conclude(
@@ -96,17 +89,9 @@ def rendered_as(
     """Return the report in an output format, as the flags and the terminal want it."""
     from onnxlint.report import render
 
-    return render(
-        report,
-        form,
-        color=color,
-        width=width(),
-        show_all=asked.show_all,
-        sources=sources,
-        catalogue=load_catalogue(),
-        quiet=asked["quiet"],
-        links=color and wants_links(),
-    )
+    look: dict[str, Any] = {"color": color, "width": width(), "links": color and wants_links()}
+    look |= {"show_all": asked.show_all, "quiet": asked["quiet"]}
+    return render(report, form, sources=sources, catalogue=load_catalogue(), **look)
 
 
 def _write_page(report: Report, asked: Asked, sources: Callable[[str], list[str]]) -> bool:

@@ -142,9 +142,8 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
         problems.add(f"the configuration cannot be read: {error.strerror}; nothing of this file is used")
         return None, problems
     except OSError as error:
-        problems.add(
-            f"the configuration cannot be read: {error.strerror or error}; check the path and the rights on it"
-        )
+        why = error.strerror or error
+        problems.add(f"the configuration cannot be read: {why}; check the path and the rights on it")
         return None, problems
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

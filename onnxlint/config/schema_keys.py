@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, typed.Converter[Any]]:
     """Return a reader for each key; `root` is the absolute folder that paths and patterns are relative to."""
 
-    def selectors(node: typed.Node) -> tuple[str, ...] | None:
-        return _selectors(node, rules)
+    selectors = partial(_selectors, rules=rules)
 
     def globs(node: typed.Node) -> tuple[Glob, ...] | None:
         if typed.texts(node) is None:
@@ -26,7 +26,17 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, type
         return tuple(Glob(c.value, root) for c in node.elements() if _is_glob(c.value, c))
 
     def file_ignores(node: typed.Node) -> tuple[FileIgnore, ...]:
-        return tuple(_file_ignores(node, root, rules))
+        read = []
+        for pattern, child in node.items():
+            chosen = selectors(child)
+            bare = pattern.removeprefix("!")
+            fault = fault_of(bare) if bare else "it is empty"
+            if fault is not None:
+                child.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
+            elif chosen:
+                line = node.problems.line(child.at)
+                read.append(FileIgnore(pattern, root, chosen, node.problems.path, line))
+        return tuple(read)
 
     def folders(node: typed.Node) -> tuple[Path, ...] | None:
         names = typed.texts(node)
@@ -86,20 +96,6 @@ def _selectors(node: typed.Node, rules: Mapping[str, str] | None) -> tuple[str, 
         if fault:
             child.fail(fault)
     return typed.texts(node) if rules is None or isinstance(node.value, list) else None
-
-
-def _file_ignores(node: typed.Node, root: Path, rules: Mapping[str, str] | None) -> list[FileIgnore]:
-    read = []
-    for pattern, child in node.items():
-        chosen = _selectors(child, rules)
-        bare = pattern.removeprefix("!")
-        fault = fault_of(bare) if bare else "it is empty"
-        if fault is not None:
-            child.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
-        elif chosen:
-            line = node.problems.line(child.at)
-            read.append(FileIgnore(pattern, root, chosen, node.problems.path, line))
-    return read
 
 
 def _required_version(node: typed.Node) -> None:

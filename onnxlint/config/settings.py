@@ -105,10 +105,8 @@ def load_settings(
 def _places(layer: Layer) -> dict[str, str]:
     keys = layer.table if isinstance(layer.table, dict) else {}
     lines = {key: layer.problems.line((key,)) for key in keys}
-    return {
-        key.replace("-", "_"): f"{layer.problems.path}:{line}" if line else layer.problems.path
-        for key, line in lines.items()
-    }
+    path = layer.problems.path
+    return {key.replace("-", "_"): f"{path}:{line}" if line else path for key, line in lines.items()}
 
 
 _ADDED = ("extend_select", "extend_exclude", "extend_per_file_ignores")

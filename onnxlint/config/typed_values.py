@@ -65,9 +65,8 @@ class Problems:
     def add(self, message: str, at: Key = (), line: int | None = None) -> None:
         """Note one mistake at the key `at`, or at a line of a file that could not be read. Raises TooManyError."""
         if len(self.diagnostics) == MOST:
-            self.diagnostics.append(
-                Diagnostic("error", "there are more mistakes; mend these first: what follows is not used", self.path)
-            )
+            more = "there are more mistakes; mend these first: what follows is not used"
+            self.diagnostics.append(Diagnostic("error", more, self.path))
         if len(self.diagnostics) > MOST:
             raise TooManyError
         name = ".".join(str(part) for part in at if isinstance(part, str))
@@ -161,11 +160,8 @@ text: Converter[str] = reader("a string", lambda value: _is_text(value) and valu
 truth: Converter[bool] = reader("`true` or `false`", lambda value: isinstance(value, bool))
 seconds = reader("a positive number of seconds", lambda value: _is_number(value) and value > 0, float)
 allowance = reader("a number from 0", lambda value: _is_number(value) and value >= 0, float)  # a tolerance
-interval = reader(
-    "the least and the greatest value, such as `[0, 1]`,",
-    _is_interval,
-    lambda value: (float(value[0]), float(value[1])),
-)
+_ENDS = "the least and the greatest value, such as `[0, 1]`,"
+interval = reader(_ENDS, _is_interval, lambda value: (float(value[0]), float(value[1])))
 
 
 def texts(node: Node) -> tuple[str, ...] | None:
@@ -309,9 +305,7 @@ def plain(node: Node) -> Any:
     """Read a value that Python has too: text, number, truth, or a list or table of these."""
     if isinstance(node.value, list):
         return [plain(child) for child in node.elements("a list")]
-    if isinstance(node.value, dict):
-        return table_of(plain)(node)
-    return _scalar(node)
+    return table_of(plain)(node) if isinstance(node.value, dict) else _scalar(node)
 
 
 _scalar: Converter[Any] = reader(

@@ -134,9 +134,8 @@ class _Run:
         self._project = index.parse()
         self._fingerprints = Fingerprints(self._project, index.digest_of, index.hash_of)
         asked, table = request, OpTable.load(request.torch)
-        self._engine = partial(
-            Interpreter, self._project, table, asked.opset, asked.exporters, asked.debug, asked.watched
-        )
+        how = asked.opset, asked.exporters, asked.debug, asked.watched
+        self._engine = partial(Interpreter, self._project, table, *how)
         self._run_part = run_part
         modules = self._project.modules
         self.modules = in_order(modules[path] for path in index.own if path in modules)
@@ -233,6 +232,7 @@ class _Run:
             project.record(None)
         own = set(part.modules)
         ran = (u for u in engine.reached.values() if u.name == "forward" and u.module not in own)
+        reads.keys = {(info, key) for info, key in reads.keys if info not in own}  # its key names the part's own files
         outcome = Outcome(
             part_results.plain(engine.observations.values()),
             run.problems,
@@ -242,7 +242,7 @@ class _Run:
             {unit: list(classes) for unit, classes in run.left.items()},
             {str(p): diagnostic for p, diagnostic in self._index.faulty.items() if str(p) in reads.probed},
             {path: self._index.hash_of(path) for path in sorted(reads.probed)},
-            self._fingerprints.record(_without(reads, own)),
+            self._fingerprints.record(reads),
         )
         engine.release()
         return outcome
@@ -250,9 +250,3 @@ class _Run:
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names)))
-
-
-def _without(reads: Reads, own: set[Any]) -> Reads:
-    """A recording without the files of the part itself: its key names them."""
-    reads.keys = {(info, key) for info, key in reads.keys if info not in own}
-    return reads

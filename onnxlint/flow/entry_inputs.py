@@ -87,9 +87,8 @@ def axes_of(specs: Collection[TensorSpec]) -> tuple[tuple[tuple[int, str], ...],
     for spec in specs:
         axes = {i: d.name for i, d in enumerate(spec.dims) if d.name is not None} | axes
     firsts = (spec.dims[0] for spec in specs if spec.dims)
-    return tuple(sorted(axes.items())), next(
-        (d.size for d in firsts if d.name is not None and d.size is not None), None
-    )
+    example = next((d.size for d in firsts if d.name is not None and d.size is not None), None)
+    return tuple(sorted(axes.items())), example
 
 
 def from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> dom.Tensor:

@@ -6,16 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
+from onnxlint.flow import entry_inputs
 from onnxlint.flow.declared_runs import DeclaredModel
-from onnxlint.flow.entry_inputs import (
-    all_known,
-    axes_of,
-    from_spec,
-    named_inputs,
-    open_calls,
-    script_arguments,
-    unknown_arguments,
-)
 from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import inference_of, never_exported
@@ -41,6 +33,7 @@ _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
+_Left = dict[str, list[str]]  # functions that other parts may run, with the classes that they are entered for
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,7 @@ def run_part(engine: Interpreter, part: Part) -> Run:
 
 def _run_jobs(engine: Interpreter, part: Part) -> Run:
     problems: list[Problem] = []
-    left: dict[str, list[str]] = {}
+    left: _Left = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
     sizes = {info.path: info.source.text.count("\n") for info in part.modules}
     guard = Guard(problems, engine.debug)
@@ -109,9 +102,7 @@ def _job(at: FunctionUnit | ClassInfo, name: str, run: Callable[[], None], of: F
     return _Job(at.module.path, name, run, at.line, name_of(of))
 
 
-def _jobs(
-    engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Guard, outside: dict[str, str]
-) -> Iterator[_Job]:
+def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: dict[str, str]) -> Iterator[_Job]:
     classes = [c for info in part.modules for c in info.classes.values()]
     if part.only is not None:
         only = part.only
@@ -154,7 +145,7 @@ def _beside(
 ) -> Sequence[ClassInfo]:
     """Those of some classes that no script built nor any YAML names, and that no open export may come to."""
     apart = [c for c in unreached if c not in built and name_of(c) not in part.configured]
-    calls = open_calls(engine.exports, part.exports)
+    calls = entry_inputs.open_calls(engine.exports, part.exports)
     if not calls:
         return apart
     reach = Reach(part.modules, calls)
@@ -183,31 +174,22 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     """
     chains = engine.exports
     ran = sum(not why for *_, why in engine.exported_models)
-    if part.declared or not part.exports or not all_known(chains) or not 0 < ran == engine.complete:
+    if part.declared or not part.exports or not entry_inputs.all_known(chains) or not 0 < ran == engine.complete:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
     created = set(engine.created)
     others = [v for v in engine.passed_over if isinstance(v, dom.Function) and v.bound is None]
     for v in others:
-        info = v.unit.module
-        with (
-            guard.over(info.path, v.unit.qualname, v.unit.line, ENTRY),
-            engine.entry(info.path, len(info.source.lines)),
-        ):
+        info, place = v.unit.module, (v.unit.module.path, v.unit.qualname, v.unit.line, ENTRY)
+        with guard.over(*place), engine.entry(info.path, len(info.source.lines)):
             _run_script(engine, v.unit)
-    return created.issuperset(engine.created) and not any(
-        isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over
-    )
+    unknown = any(isinstance(v, (dom.PyModule, dom.Unknown)) for v in engine.passed_over)
+    return created.issuperset(engine.created) and not unknown
 
 
 def _forwards(
-    engine: Interpreter,
-    part: Part,
-    traced: list[ClassInfo],
-    autograd: list[ClassInfo],
-    left: dict[str, list[str]],
-    guard: Guard,
+    engine: Interpreter, part: Part, traced: list[ClassInfo], autograd: list[ClassInfo], left: _Left, guard: Guard
 ) -> Iterator[_Job]:
     """The forwards of models that nothing else builds, and of what none of these came to."""
     names = {c: name_of(c) for c in traced}
@@ -264,9 +246,8 @@ def _wholes_first(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
     """The classes, each behind its bases and those that name it: a part is run as its whole calls it, and not again."""
     own = set(classes)
     names = {c.name for c in own}
-    word = re.compile(
-        f"[A-Z{''.join({name[0] for name in names})}](?<!\\w.)\\w*"
-    )  # the other words are skipped as fast
+    first = "".join({name[0] for name in names})
+    word = re.compile(f"[A-Z{first}](?<!\\w.)\\w*")  # the other words are skipped as fast
     wholes: dict[str, list[ClassInfo]] = {}
     for c in classes:
         for name in names.intersection(word.findall(c.text)).difference(b.name for b in c.mro()):
@@ -329,15 +310,11 @@ def _is_autograd(cls: ClassInfo) -> bool:
     return any(b.startswith("torch.autograd.") for b in cls.external_bases())
 
 
-def _is_mode_switch(unit: FunctionUnit) -> bool:
-    """True for `eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
-    names = [p.arg for p, _ in unit.positional]
-    return len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value")
-
-
 def _mode_switches(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
-    for name in ("eval", "train"):
-        if name in c.methods and _is_mode_switch(c.methods[name]):
+    """`eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
+    for name in (name for name in ("eval", "train") if name in c.methods):
+        names = [p.arg for p, _ in c.methods[name].positional]
+        if len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value"):
             yield _job(c, f"{c.qualname}.{name}", partial(_switch_mode, engine, c, name), c)
 
 
@@ -372,13 +349,13 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     put = forward_of(instance) if unit.name == "forward" else None
     if put is not None and put[0].cls is not None:
         unit = put[0]  # what the constructor, or a script, put in its place
-    args, kwargs = unknown_arguments(engine, unit, outermost)
+    args, kwargs = entry_inputs.unknown_arguments(engine, unit, outermost)
     caller = cls.find_method("__call__") if unit.name == "forward" else None
     with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
-            engine.call_instance(instance, named_inputs(unit, args), kwargs, NOWHERE)
+            engine.call_instance(instance, entry_inputs.named_inputs(unit, args), kwargs, NOWHERE)
         else:
-            engine.run_forward(instance, unit, named_inputs(unit, args), kwargs, NOWHERE)
+            engine.run_forward(instance, unit, entry_inputs.named_inputs(unit, args), kwargs, NOWHERE)
         forward_outputs.report(engine, engine.exits)
 
 
@@ -389,12 +366,12 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
         return
     unit, bound = forward
     specs = call.inputs if isinstance(call.inputs, Mapping) else {}
-    axes, example = axes_of(specs.values())
-    args, kwargs = unknown_arguments(engine, unit, exported=True, skip=bound)
+    axes, example = entry_inputs.axes_of(specs.values())
+    args, kwargs = entry_inputs.unknown_arguments(engine, unit, exported=True, skip=bound)
     names = [p.arg for p, _ in unit.positional][bound:]
     for i, (n, v) in enumerate(zip(names, args, strict=False)):
         if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
-            fed = from_spec(unit, n, specs[n])
+            fed = entry_inputs.from_spec(unit, n, specs[n])
             args[i] = fed if axes else replace(fed, dims=None)
     # A forward is run for any other input too: what one export feeds is not all that the class may meet.
     traced = engine.within(tracing=True, axes=shapes.Axes(axes or None), example_batch=example)
@@ -404,7 +381,7 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
 
 def _run_autograd(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run the forward of an autograd.Function that no module was seen to call."""
-    args, kwargs = unknown_arguments(engine, unit)
+    args, kwargs = entry_inputs.unknown_arguments(engine, unit)
     # Settings come by position here, without a word of what they are.
     named = len(args) - (unit.args.vararg is not None)
     names = [p.arg for p, _ in unit.positional[len(unit.positional) - named :]] + ["*"] * (len(args) - named)
@@ -431,7 +408,7 @@ def _switch_mode(engine: Interpreter, cls: ClassInfo, method: str) -> None:
 
 def _run_script(engine: Interpreter, unit: FunctionUnit) -> None:
     """Run a function that exports, untraced, for the call of the exporter in it."""
-    args, kwargs = script_arguments(unit)
+    args, kwargs = entry_inputs.script_arguments(unit)
     kwargs |= dict.fromkeys(changed_numbers(unit, engine.project.modules.values()), dom.CONFIG)
     # Who calls the method may have put its object in eval mode.
     bound = dom.Instance(engine.model(unit.cls), mode="") if unit.cls is not None else None

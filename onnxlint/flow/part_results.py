@@ -1,7 +1,7 @@
 """What a part of the analysis gave, as bytes that can be kept, moved with their lines, and merged with the others'."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -78,15 +78,11 @@ def restored(pairs: Iterable[tuple[str, dict[str, Any]]]) -> list[Observation]:
         if name not in kinds:
             raise msgspec.ValidationError(f"no kind of observation is called {name}")
         observation: Observation = msgspec.convert(fields, kinds[name])
-        if not all(1 <= line <= end for line, end in _lines(observation)):
+        lines = [(observation.span.line, observation.span.end_line), *((s.line, s.line) for s in observation.trace)]
+        if not all(1 <= line <= end for line, end in lines):
             raise msgspec.ValidationError("a line before the first")
         made.append(observation)
     return made
-
-
-def _lines(observation: Observation) -> Iterator[tuple[int, int]]:
-    yield observation.span.line, observation.span.end_line
-    yield from ((step.line, step.line) for step in observation.trace)
 
 
 @cache
@@ -117,9 +113,7 @@ def _moved(value: Any, moves: Moves) -> Any:
         return msgspec.structs.replace(value, **changed)
     if isinstance(value, tuple):
         return tuple(_moved(item, moves) for item in value)
-    if isinstance(value, dict):
-        return {key: _moved(item, moves) for key, item in value.items()}
-    return value
+    return {key: _moved(item, moves) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _shift(moves: Moves, path: str, line: int) -> int:

@@ -121,9 +121,8 @@ def _lines(info: ModuleInfo, kind: str, name: str) -> tuple[int, int] | None:
     if kind == "class":
         return (cls.first, cls.last) if cls is not None else None
     if kind == "value":
-        outline = (
-            cls.attributes.get(member) if cls is not None else info.outline.values.get(name) if not owner else None
-        )
+        values = info.outline.values if not owner else {}
+        outline = values.get(name) if cls is None else cls.attributes.get(member)
     else:
         functions = cls.methods if cls is not None else info.outline.functions if not owner else ()
         outline = next((f for f in functions if f.name == member), None)
@@ -134,18 +133,13 @@ def _binding(info: ModuleInfo, name: str) -> bytes:
     """A hash of what a module binds a name to: all but the text of bodies and the place in the file."""
     outline = info.outline
     functions = [f.decorators for f in outline.functions if f.name == name]
-    classes = [
-        (
-            c.decorators,
-            c.bases,
-            c.fields,
-            c.late,
+    classes = []
+    for c in (c for c in outline.classes if c.qualname == name):
+        methods, attributes = (
             [(m.name, m.decorators) for m in c.methods],
             [(n, v.alias) for n, v in c.attributes.items()],
         )
-        for c in outline.classes
-        if c.qualname == name
-    ]
+        classes.append((c.decorators, c.bases, c.fields, c.late, methods, attributes))
     values = [outline.values[name].alias] if name in outline.values else []
     imports = [i for i in outline.imports if i.name in (name, "*")]
     return digest(_encode((functions, classes, values, imports)))[:8]

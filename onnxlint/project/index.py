@@ -136,8 +136,9 @@ class Index:
         return source
 
     def _outline(self, source: SourceFile) -> ModuleOutline:
-        encoded = self._encoded.get(source.path)
-        return _decoded(encoded, source) if encoded is not None else outline_of(source.tree, source.text, source.lines)
+        with contextlib.suppress(KeyError, msgspec.MsgspecError, RecursionError):
+            return _outlines.decode(self._encoded[source.path])
+        return outline_of(source.tree, source.text, source.lines)
 
     def _read(self, path: Path, only_torch: bool) -> SourceFile | None:
         if path in self.faulty:
@@ -169,12 +170,6 @@ def _parse_one(source: SourceFile, keep: bool = False) -> bytes | Diagnostic:
     if keep and fault is None:
         source.keep_tree()
     return fault or _encoder.encode(outline_of(source.tree, source.text, source.lines))
-
-
-def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:
-    with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-        return _outlines.decode(outline)
-    return outline_of(source.tree, source.text, source.lines)
 
 
 def _is_text(data: bytes) -> bool:

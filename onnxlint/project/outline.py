@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-LIBRARIES = frozenset(
-    {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
-)
+LIBRARIES = frozenset("torch numpy math random functools typing onnx onnxruntime einops os sys".split())
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
@@ -82,14 +80,9 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
     outliner.block(tree.body)
     own = (i.name for i in outliner.imports if i.level or i.module.partition(".")[0] not in LIBRARIES)
     names = sorted({name for name in own if name[0].isupper()})
-    mentions = (n for n in names if _is_used(n, text))
-    return ModuleOutline(
-        tuple(outliner.functions.values()),
-        tuple(outliner.classes.values()),
-        outliner.values,
-        tuple(outliner.imports),
-        tuple(mentions),
-    )
+    mentions = tuple(n for n in names if _is_used(n, text))
+    functions, classes = tuple(outliner.functions.values()), tuple(outliner.classes.values())
+    return ModuleOutline(functions, classes, outliner.values, tuple(outliner.imports), mentions)
 
 
 def _is_used(name: str, text: str) -> bool:
@@ -158,18 +151,11 @@ def class_outlines(node: ast.ClassDef, qualname: str, lines: tuple[str, ...], sh
     _members(node.body, methods, attributes, shift)
     fields = (s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
     line, last = node.lineno + shift, (node.end_lineno or node.lineno) + shift
-    yield ClassOutline(
-        qualname,
-        first_line(node) + shift,
-        line,
-        last,
-        tuple(dotted(d) for d in node.decorator_list),
-        tuple(dotted(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases),
-        tuple(fields),
-        _late_writes(methods.values(), "\n".join(lines[line - 1 : last]), lines),
-        tuple(methods.values()),
-        attributes,
-    )
+    first, own = first_line(node) + shift, tuple(methods.values())
+    decorators = tuple(dotted(d) for d in node.decorator_list)
+    bases = tuple(dotted(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases)
+    late = _late_writes(own, "\n".join(lines[line - 1 : last]), lines)
+    yield ClassOutline(qualname, first, line, last, decorators, bases, tuple(fields), late, own, attributes)
     for s in node.body:
         if isinstance(s, ast.ClassDef):
             yield from class_outlines(s, f"{qualname}.{s.name}", lines, shift)

@@ -28,9 +28,8 @@ class TensorAssert(Rule):
         statement = site.statement(node) if node is not None else None
         if isinstance(statement, cst.If) and not isinstance(site.parent(statement), cst.If):
             test = statement.test.with_changes(lpar=(), rpar=()) if statement.test.lpar else statement.test
-            loose = isinstance(test, _LOOSE) or (
-                isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
-            )
+            either = isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
+            loose = isinstance(test, _LOOSE) or either
             guarded = site.expression(f"{_EAGER} and {{test}}", test=tight(test) if loose else test)
             change = site.replace(statement.test, guarded)
             return site.fix("leave the check to eager mode", Safety.SAFE, change)

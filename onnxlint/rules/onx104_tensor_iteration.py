@@ -7,12 +7,11 @@ class TensorIteration(Rule):
 
     def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "sizes":
-            yield Objection(
+            message = (
                 f"a Python loop reads the sizes in the tensor `{self.source(node)}` as numbers: they are those of the"
-                " example",
-                "keep the sizes in a list or a tuple and loop over that",
-                about="loops over sizes",
+                " example"
             )
+            yield Objection(message, "keep the sizes in a list or a tuple and loop over that", about="loops over sizes")
         elif loop.over == "tensor":
             yield Objection(
                 f"a Python loop runs over the tensor `{self.source(node)}`: it is unrolled for the size of the example",

@@ -23,12 +23,11 @@ class TensorBuiltin(Rule):
     def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:
         if operator.builtin in BUILTINS:
             pair = operator.operands == 2  # dynamo has an operator for the smaller and the larger of two numbers
-            yield Objection(
-                f"Python's `{operator.builtin}` compares tensors: `{self.source(node)}`; the example's answer is"
-                " frozen",
-                f"use the tensor operator: `{BUILTINS[operator.builtin]}`; a choice by a key is `torch.where`",
-                effects={"torchscript": Outcome.WRONG_VALUES} if pair else None,
+            message = (
+                f"Python's `{operator.builtin}` compares tensors: `{self.source(node)}`; the example's answer is frozen"
             )
+            advice = f"use the tensor operator: `{BUILTINS[operator.builtin]}`; a choice by a key is `torch.where`"
+            yield Objection(message, advice, effects={"torchscript": Outcome.WRONG_VALUES} if pair else None)
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: it chooses element by element, where Python asks one tensor for its truth; NaN goes through."""

@@ -12,11 +12,10 @@ class DimAssert(Rule):
 
     def on_size_check(self, node: Node, seen: SizeCheck) -> Objections:
         if seen.pins:
-            yield Objection(
-                f"the {seen.op} holds the dynamic axis `{seen.axis}` to one size: `{seen.text}`; dynamo refuses that",
-                "declare the axis static, or assert a range",
-                effects=seen.outcomes,
+            message = (
+                f"the {seen.op} holds the dynamic axis `{seen.axis}` to one size: `{seen.text}`; dynamo refuses that"
             )
+            yield Objection(message, "declare the axis static, or assert a range", effects=seen.outcomes)
         else:
             yield Objection(
                 f"`{seen.op}` on a dynamic size: under TorchScript that is a tensor, which it refuses: `{seen.text}`",

@@ -38,29 +38,26 @@ class DimToPython(Rule):
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how.startswith("."):
             refused = ("torchscript",) if escape.how in _DYNAMO_HAS else ("torchscript", "dynamo")
-            yield Objection(
+            message = (
                 f"`{escape.how[1:]}` is asked of a dynamic size, which is no Python number in an export:"
-                f" `{self.source(node)}`",
-                "reckon with the size as it is: `x.shape[1] % 4 == 0`, `//`, `*`",
-                effects=_refusals(escape, refused),
-                static_too=True,
+                f" `{self.source(node)}`"
             )
+            advice = "reckon with the size as it is: `x.shape[1] % 4 == 0`, `//`, `*`"
+            yield Objection(message, advice, effects=_refusals(escape, refused), static_too=True)
         elif escape.source == "dim" and escape.how != "a size after unflatten":
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
             curved = escape.how.rpartition(".")[2].removesuffix("()") in _CURVED
             ends = _refusals(escape, EXPORTERS) if self._refused(node) else None
             fault = "is asked of a dynamic size, which is no Python number in an export"
-            frozen = _CHOSEN.get(extreme, _FROZEN)
-            yield Objection(
-                f"`{escape.how}` {fault if ends else frozen}: `{self.source(node)}`",
+            message = f"`{escape.how}` {fault if ends else _CHOSEN.get(extreme, _FROZEN)}: `{self.source(node)}`"
+            advice = (
                 "no exporter keeps this of a size: pass the number in"
                 + (", or keep that axis static" if not ends else "")
                 if curved
-                else "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under,
-                effects=ends or _effects(escape.how),
-                static_too=ends is not None,
+                else "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under
             )
+            yield Objection(message, advice, effects=ends or _effects(escape.how), static_too=ends is not None)
 
     def _refused(self, node: Node) -> bool:
         """`np.log(n).astype(int)`: of a size, numpy gives a tensor to TorchScript, which has no `astype`."""

@@ -28,11 +28,9 @@ class TracedSizeTensor(Rule):
             )
         elif tensor.source == "sizes":
             dynamo = {} if name in _LISTS else {"dynamo": Outcome.EXPORT_ERROR}
-            yield Objection(
-                f"`{tensor.call}` builds a tensor from a list with a dynamic size in it: it becomes a constant",
-                "make a tensor of each size and stack them: `torch.stack([torch.tensor(n) for n in sizes])`",
-                effects={"torchscript": Outcome.WRONG_VALUES, **dynamo},
-            )
+            message = f"`{tensor.call}` builds a tensor from a list with a dynamic size in it: it becomes a constant"
+            advice = "make a tensor of each size and stack them: `torch.stack([torch.tensor(n) for n in sizes])`"
+            yield Objection(message, advice, effects={"torchscript": Outcome.WRONG_VALUES, **dynamo})
         elif tensor.source in ("axis", "axes"):
             yield Objection(
                 f"`{tensor.call}` makes a tensor by a dynamic size, which TorchScript does not follow: it takes"
@@ -42,11 +40,9 @@ class TracedSizeTensor(Rule):
                 effects={"torchscript": Outcome.EXPORT_ERROR if tensor.source == "axis" else Outcome.SHAPE_ERROR},
             )
         elif tensor.source == "size" and name in _REFUSED:
-            yield Objection(
-                f"`{tensor.call}` builds a tensor from a dynamic size, which dynamo refuses",
-                "write `torch.tensor(n)`, which both exporters keep symbolic",
-                effects={"dynamo": Outcome.EXPORT_ERROR},
-            )
+            message = f"`{tensor.call}` builds a tensor from a dynamic size, which dynamo refuses"
+            advice = "write `torch.tensor(n)`, which both exporters keep symbolic"
+            yield Objection(message, advice, effects={"dynamo": Outcome.EXPORT_ERROR})
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: `torch.arange` and `torch.full` give the numbers that the list holds, in the same dtype."""

@@ -6,8 +6,6 @@ class SizeAsKey(Rule):
     """Object to a Python container that is asked for the item of a size."""
 
     def on_size_key(self, node: Node, seen: SizeKey) -> Objections:
-        yield Objection(
-            f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key",
-            "keep the items in a tensor and index that, or compute the value from the size each time",
-            effects=seen.outcomes,
-        )
+        message = f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key"
+        advice = "keep the items in a tensor and index that, or compute the value from the size each time"
+        yield Objection(message, advice, effects=seen.outcomes)

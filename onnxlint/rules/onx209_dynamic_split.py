@@ -6,8 +6,6 @@ class DynamicSplit(Rule):
     """Object to pieces whose number or length follows a dynamic size."""
 
     def on_size_split(self, node: Node, seen: SizeSplit) -> Objections:
-        yield Objection(
-            f"`{seen.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{seen.text}`",
-            "reshape to a new axis and work on all pieces at once; for two halves take two slices",
-            effects=seen.outcomes,
-        )
+        message = f"`{seen.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{seen.text}`"
+        advice = "reshape to a new axis and work on all pieces at once; for two halves take two slices"
+        yield Objection(message, advice, effects=seen.outcomes)

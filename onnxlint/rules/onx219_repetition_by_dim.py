@@ -6,8 +6,6 @@ class RepetitionByDim(Rule):
     """Object to something repeated as often as a size says, where the count has to be a number."""
 
     def on_size_repetition(self, node: Node, seen: SizeRepetition) -> Objections:
-        yield Objection(
-            f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`",
-            "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`",
-            effects=seen.outcomes,
-        )
+        message = f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`"
+        advice = "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`"
+        yield Objection(message, advice, effects=seen.outcomes)

@@ -20,11 +20,8 @@ class ExportWithoutEval(Rule):
         if call.mode != "train" or not call.mode_matters:
             return
         if call.training is None and call.api != "torch.export.export":
-            yield Objection(
-                f"`{call.model}` is exported without `eval()`: {_difference(call.mode_matters)}",
-                "call `model.eval()` before the export",
-                about=f"train mode of {call.model}",
-            )
+            message = f"`{call.model}` is exported without `eval()`: {_difference(call.mode_matters)}"
+            yield Objection(message, "call `model.eval()` before the export", about=f"train mode of {call.model}")
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: what dropout and batch norm compute changes, which is the point."""
@@ -45,14 +42,12 @@ class ExportWithoutEval(Rule):
 def _difference(differing: Sequence[ModeReader]) -> str:
     """What differs in training mode: classes that ask for it first, then layers."""
     asking = [f"`{part.name}`" for part in differing if not part.layer]
-    staying = list(dict.fromkeys(_kind(part.name) for part in differing if part.layer))
+    layers = [part.name for part in differing if part.layer]
+    kinds = (next((words for name, words in KINDS.items() if name in layer), f"`{layer}`") for layer in layers)
+    staying = list(dict.fromkeys(kinds))
     reads = [f"{_listed(asking)} read{'s'[: len(asking) < 2]} `self.training`"] if asking else []
     stays = [f"{_listed(staying)} stay{'s'[: len(staying) < 2]} in training mode"] if staying else []
     return ", and ".join([*reads, *stays])
-
-
-def _kind(layer: str) -> str:
-    return next((words for name, words in KINDS.items() if name in layer), f"`{layer}`")
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -9,8 +9,6 @@ class StateInForward(Rule):
     def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind in ("cache", "global", "class") or not write.read_back:
             return
-        yield Objection(
-            f"forward writes `self.{write.name}`: an ONNX graph keeps no state from one run to the next",
-            "pass the state in as an input and return the new one as an output",
-            severity=Severity.NOTE if write.kind == "attribute" else None,
-        )
+        message = f"forward writes `self.{write.name}`: an ONNX graph keeps no state from one run to the next"
+        advice = "pass the state in as an input and return the new one as an output"
+        yield Objection(message, advice, severity=Severity.NOTE if write.kind == "attribute" else None)

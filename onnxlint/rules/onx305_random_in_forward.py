@@ -20,15 +20,13 @@ class RandomInForward(Rule):
     def on_random_draw(self, node: Node, draw: RandomDraw) -> Objections:
         source = "Python's or numpy's generator, once, while it is traced" if draw.source == "python" else "a generator"
         meant = draw.latent or self._is_sampling(node)
-        yield Objection(
-            f"`{self.source(node)}` draws from {source}; the graph cannot give eager's numbers",
+        message = f"`{self.source(node)}` draws from {source}; the graph cannot give eager's numbers"
+        advice = (
             "make the noise an input: the model is meant to sample"
             if meant
-            else "pass the noise in as an input, or draw only under `if self.training:`",
-            severity=Severity.NOTE if meant else None,
-            about="random draws",
-            in_class=True,
+            else "pass the noise in as an input, or draw only under `if self.training:`"
         )
+        yield Objection(message, advice, severity=Severity.NOTE if meant else None, about="random draws", in_class=True)
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:
         if Outcome.NONDETERMINISTIC in call.results:

@@ -24,11 +24,9 @@ class TensorToPython(Rule):
             )
             return
         if escape.how == ".tolist()" and escape.exporters == ("dynamo",):
-            yield Objection(
-                f"`{self.source(node)}` reads a dynamic axis item by item: dynamo fixes it to the example's size",
-                "leave it out of the export, or print the tensor as it is",
-                effects={"dynamo": Outcome.EXPORT_ERROR},
-            )
+            message = f"`{self.source(node)}` reads a dynamic axis item by item: dynamo fixes it to the example's size"
+            advice = "leave it out of the export, or print the tensor as it is"
+            yield Objection(message, advice, effects={"dynamo": Outcome.EXPORT_ERROR})
             return
         yield Objection(
             f"`{escape.how}` reads a tensor into a Python value: `{self.source(node)}`; the trace keeps the example's",

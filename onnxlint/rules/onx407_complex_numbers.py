@@ -10,10 +10,6 @@ class ComplexNumbers(Rule):
         what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"
         if call.literal:
             what = f"a complex number of Python in `{call.text}`"
-        yield Objection(
-            f"{named(call.exporters)} cannot lower {what}",
-            "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic",
-            effects=call.outcomes,
-            about="complex numbers",
-            in_class=True,
-        )
+        message = f"{named(call.exporters)} cannot lower {what}"
+        advice = "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic"
+        yield Objection(message, advice, effects=call.outcomes, about="complex numbers", in_class=True)

@@ -11,11 +11,9 @@ class InputReturned(Rule):
 
     def on_output(self, node: Node, output: Output) -> Objections:
         if output.what == "input":
-            yield Objection(
-                f"forward returns its input `{output.name}` as it came: dynamo's file renames the input",
-                f"leave `{output.name}` out of the outputs, or return `{output.name}.clone()`",
-                hints={"inside": int(output.inside)},
-            )
+            message = f"forward returns its input `{output.name}` as it came: dynamo's file renames the input"
+            advice = f"leave `{output.name}` out of the outputs, or return `{output.name}.clone()`"
+            yield Objection(message, advice, hints={"inside": int(output.inside)})
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: the same values."""

@@ -7,9 +7,8 @@ class PackedSequence(Rule):
 
     def on_packing_call(self, node: Node, call: PackingCall) -> Objections:
         frozen = ", TorchScript keeps the lengths that were read" if "torchscript" in call.outcomes else ""
-        yield Objection(
-            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{frozen}",
-            "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
-            effects=call.outcomes,
-            about="packed sequence",
+        message = (
+            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{frozen}"
         )
+        advice = "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`"
+        yield Objection(message, advice, effects=call.outcomes, about="packed sequence")

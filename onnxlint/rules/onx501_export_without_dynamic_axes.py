@@ -39,8 +39,7 @@ class ExportWithoutDynamicAxes(Rule):
             inputs += names(site, "outputs") or []
         argument = "dynamic_shapes" if dynamo else "dynamic_axes"
         axes = cst.parse_expression('{0: "batch"}')
-        new = add_argument(
-            call, argument, cst.Dict([cst.DictElement(cst.SimpleString(f'"{n}"'), axes) for n in inputs])
-        )
+        entries = [cst.DictElement(cst.SimpleString(f'"{n}"'), axes) for n in inputs]
+        new = add_argument(call, argument, cst.Dict(entries))
         title = f"leave the batch free with `{argument}`"
         return site.fix(title, Safety.UNSAFE, site.replace(call, new)) if new is not None else None

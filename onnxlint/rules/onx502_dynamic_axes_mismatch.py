@@ -18,11 +18,10 @@ class DynamicAxesMismatch(Rule):
         argument = "dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"
         at = argument_at(node, call, argument)
         for name, axis, why in call.fixed_axes:
+            message = f"axis {axis} of `{name}` is asked for as dynamic, but {why}"
+            advice = "count the axes from 0, batch first: an NCHW image has its height and width on axes 2 and 3"
             yield Objection(
-                f"axis {axis} of `{name}` is asked for as dynamic, but {why}",
-                "count the axes from 0, batch first: an NCHW image has its height and width on axes 2 and 3",
-                at=call.axes_spans.get(name, at),
-                hints={"fixed": axis, "rank": _rank(call, name)},
+                message, advice, at=call.axes_spans.get(name, at), hints={"fixed": axis, "rank": _rank(call, name)}
             )
         yield from _part_of_a_batch(node, call)
         names = _names(call)
@@ -108,12 +107,8 @@ def _shifted(site: Site, whole: cst.Dict, axes: cst.Dict) -> Fix | None:
     if numbers != list(range(len(numbers))) or numbers[-1] + 1 >= rank:
         return None
     alike = [e.value for e in whole.elements if isinstance(e.value, cst.Dict) and _numbers(e.value) == numbers]
-    edits = [
-        site.replace(key, cst.Integer(str(number + 1)))
-        for other in alike
-        for key in _keys(other)
-        if (number := literal(key)) is not None and number >= fixed
-    ]
+    keys = [(key, number) for other in alike for key in _keys(other) if (number := literal(key)) is not None]
+    edits = [site.replace(key, cst.Integer(str(number + 1))) for key, number in keys if number >= fixed]
     return site.fix(f"count the axes from 0: axis {fixed} has a fixed size", Safety.UNSAFE, *edits)
 
 

@@ -54,12 +54,9 @@ class DynamicAxesWithDynamo(Rule):
             cst.DictElement(cst.SimpleString(f'"{parameter}"'), axes.get(name) or cst.Name("None"))
             for parameter, name in zip(parameters, inputs, strict=False)
         ]
-        return site.fix(
-            "pass `dynamic_shapes` by the parameters of forward",
-            Safety.UNSAFE,
-            site.replace(keyword.keyword, cst.Name("dynamic_shapes")),
-            site.replace(keyword.value, cst.Dict(shapes)),
-        )
+        name, value = cst.Name("dynamic_shapes"), cst.Dict(shapes)
+        edits = site.replace(keyword.keyword, name), site.replace(keyword.value, value)
+        return site.fix("pass `dynamic_shapes` by the parameters of forward", Safety.UNSAFE, *edits)
 
 
 def _entries(call: ExportCall) -> tuple[list[str], list[str]] | None:

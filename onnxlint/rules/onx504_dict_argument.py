@@ -17,12 +17,10 @@ class DictArgument(Rule):
                 "wrap it: `(batch,)`, or give keyword arguments as `kwargs=`",
             )
         if any(example.kind == "numbered" for example in call.examples or ()):
-            yield Objection(
-                "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError",
-                "use strings for the keys, or a list",
-                at=argument_at(node, call, "args"),
-                effects={"torchscript": Outcome.EXPORT_ERROR},
-            )
+            message = "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError"
+            advice = "use strings for the keys, or a list"
+            effects = {"torchscript": Outcome.EXPORT_ERROR}
+            yield Objection(message, advice, at=argument_at(node, call, "args"), effects=effects)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the call does something else than before. An empty dict at the end stands for keyword arguments."""

@@ -39,17 +39,12 @@ class OpsetOutOfRange(Rule):
                 "leave `opset_version` out, or ask for one from 18 to 26",
             )
         elif call.dynamo is False and opset >= TORCHSCRIPT.stop:
-            yield Objection(
-                f"the TorchScript exporter knows opsets up to 20 and refuses {opset}",
-                "ask for opset 20 or below, or use the dynamo exporter",
-                at=span,
-                severity=Severity.ERROR,
-                effects={"torchscript": Outcome.EXPORT_ERROR},
-            )
+            message = f"the TorchScript exporter knows opsets up to 20 and refuses {opset}"
+            advice = "ask for opset 20 or below, or use the dynamo exporter"
+            effects = {"torchscript": Outcome.EXPORT_ERROR}
+            yield Objection(message, advice, at=span, severity=Severity.ERROR, effects=effects)
         elif call.dynamo is False and opset < TORCHSCRIPT.start:
-            yield Objection(
-                f"at opset {opset} every weight becomes an input of the graph, and runtimes lack old operator versions",
-                "ask for opset 9 at the least; 17 or later covers most operators",
-                at=span,
-                effects={"torchscript": Outcome.RUNTIME_ERROR},
-            )
+            weights = f"at opset {opset} every weight becomes an input of the graph"
+            message = f"{weights}, and runtimes lack old operator versions"
+            advice = "ask for opset 9 at the least; 17 or later covers most operators"
+            yield Objection(message, advice, at=span, effects={"torchscript": Outcome.RUNTIME_ERROR})

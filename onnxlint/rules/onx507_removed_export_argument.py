@@ -31,25 +31,18 @@ class RemovedExportArgument(NeedlessArgument):
         if call.api == "torch.export.export" or call.for_a_version:
             return
         if call.api in FUNCTIONS:
-            yield Objection(
-                f"torch no longer has `{call.api}`", f"call {FUNCTIONS[call.api]}", about=f"removed {call.api}"
-            )
+            message = f"torch no longer has `{call.api}`"
+            yield Objection(message, f"call {FUNCTIONS[call.api]}", about=f"removed {call.api}")
             return
         for name in call.arguments:
             if name in ARGUMENTS:
-                yield Objection(
-                    f"`torch.onnx.export` no longer takes `{name}`: the call raises a TypeError",
-                    ARGUMENTS[name],
-                    at=argument_at(node, call, name),
-                    ends=True,
-                    about=f"removed {name}",
-                )
+                message = f"`torch.onnx.export` no longer takes `{name}`: the call raises a TypeError"
+                at, about = argument_at(node, call, name), f"removed {name}"
+                yield Objection(message, ARGUMENTS[name], at=at, ends=True, about=about)
         if call.positional > BY_POSITION and call.api == "torch.onnx.export":
             name = call.arguments[BY_POSITION] if len(call.arguments) > BY_POSITION else "export_params"
-            yield Objection(
+            message = (
                 f"`torch.onnx.export` takes the model, its inputs and the file by position, and no more: this call"
-                f" gives {call.positional}",
-                f"name the rest: `{name}=...`",
-                at=argument_at(node, call, name),
-                ends=True,
+                f" gives {call.positional}"
             )
+            yield Objection(message, f"name the rest: `{name}=...`", at=argument_at(node, call, name), ends=True)

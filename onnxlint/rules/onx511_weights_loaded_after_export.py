@@ -7,9 +7,6 @@ class WeightsLoadedAfterExport(Rule):
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for span, what in call.later_loads:
-            yield Objection(
-                f"`{what}` gives the model weights after its export in line {call.span.line}: the file has the"
-                " old ones",
-                "load the weights first, then export",
-                at=span,
-            )
+            late = f"after its export in line {call.span.line}"
+            message = f"`{what}` gives the model weights {late}: the file has the old ones"
+            yield Objection(message, "load the weights first, then export", at=span)

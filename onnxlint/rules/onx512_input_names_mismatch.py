@@ -13,30 +13,24 @@ class InputNamesMismatch(Rule):
         for argument, names in (("input_names", call.input_names), ("output_names", call.output_names)):
             span = argument_at(node, call, argument)
             if isinstance(call.settings.get(argument), str):
-                yield Objection(
-                    f"`{argument}` is a string: each of its letters is taken for a name",
-                    f'write a list: `{argument}=["{call.settings[argument]}"]`',
-                    at=span,
-                    severity=Severity.ERROR,
-                    effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR},
-                )
+                message = f"`{argument}` is a string: each of its letters is taken for a name"
+                advice = f'write a list: `{argument}=["{call.settings[argument]}"]`'
+                refused = dict.fromkeys(EXPORTERS, Outcome.EXPORT_ERROR)
+                yield Objection(message, advice, at=span, severity=Severity.ERROR, effects=refused)
             twice = next((n for i, n in enumerate(names or ()) if n in (names or ())[:i]), None)
             if twice is not None:
-                yield Objection(
-                    f"`{argument}` has `{twice}` twice: dynamo refuses it, TorchScript renames one of the two",
-                    "give every input and output a name of its own",
-                    at=span,
-                    effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.EXPORT_ERROR},
-                )
+                message = f"`{argument}` has `{twice}` twice: dynamo refuses it, TorchScript renames one of the two"
+                effects = {"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.EXPORT_ERROR}
+                yield Objection(message, "give every input and output a name of its own", at=span, effects=effects)
+        inputs, outputs = argument_at(node, call, "input_names"), argument_at(node, call, "output_names")
         both = sorted(set(call.input_names or ()) & set(call.output_names or ()))
         if both:
-            yield Objection(
+            message = (
                 f"`{both[0]}` names an input and an output: dynamo's file cannot be loaded, TorchScript renames"
-                " the input",
-                "give the output another name",
-                at=argument_at(node, call, "output_names"),
-                effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
+                " the input"
             )
+            advice = "give the output another name"
+            yield Objection(message, advice, at=outputs, effects=dict.fromkeys(EXPORTERS, Outcome.RUNTIME_ERROR))
         counted = call.examples is not None and call.keywords is not None
         fed = len(call.examples or ()) + len(call.keywords or ()) if counted else None
         plain = call.examples is not None and all(e.sizes is not None for e in call.examples) and not call.keywords
@@ -46,7 +40,7 @@ class InputNamesMismatch(Rule):
                 f"{len(call.input_names)} input names for {fed} inputs: TorchScript gives `{surplus}` to a weight, or"
                 " raises; dynamo drops it",
                 "name the inputs of the example, and nothing else",
-                at=argument_at(node, call, "input_names"),
+                at=inputs,
                 effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
         yield from _moved_up(node, call)
@@ -56,17 +50,14 @@ class InputNamesMismatch(Rule):
                 f"`input_names` has `{swapped[0]}` before `{swapped[1]}`, forward takes them the other way round:"
                 " names go by place, and the file takes what it is fed as one for the other",
                 "list the names, and the inputs of the example, in the order of forward's parameters",
-                at=argument_at(node, call, "input_names"),
+                at=inputs,
                 severity=Severity.ERROR,
-                effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.WRONG_VALUES},
+                effects=dict.fromkeys(EXPORTERS, Outcome.WRONG_VALUES),
             )
         if call.outputs is not None and call.output_names is not None and len(call.output_names) > call.outputs:
-            yield Objection(
-                f"{len(call.output_names)} output names for {call.outputs} output{'s' if call.outputs > 1 else ''}:"
-                " TorchScript raises, dynamo drops the rest",
-                "name the outputs that forward returns, and nothing else",
-                at=argument_at(node, call, "output_names"),
-            )
+            given = f"{len(call.output_names)} output names for {call.outputs} output{'s' if call.outputs > 1 else ''}"
+            message = f"{given}: TorchScript raises, dynamo drops the rest"
+            yield Objection(message, "name the outputs that forward returns, and nothing else", at=outputs)
 
 
 def _moved_up(node: Node, call: ExportCall) -> Objections:

@@ -10,19 +10,13 @@ class ScriptedModel(Rule):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         span = argument_at(node, call, "model")
         if call.wrapping in ("script", "trace", "load") and call.dynamo is not False:
-            yield Objection(
-                f"the dynamo exporter refuses the ScriptModule that `torch.jit.{call.wrapping}` made",
-                "export the model itself, or use the TorchScript exporter with `dynamo=False`",
-                at=span,
-                effects={"dynamo": Outcome.EXPORT_ERROR},
-            )
+            message = f"the dynamo exporter refuses the ScriptModule that `torch.jit.{call.wrapping}` made"
+            advice = "export the model itself, or use the TorchScript exporter with `dynamo=False`"
+            yield Objection(message, advice, at=span, effects={"dynamo": Outcome.EXPORT_ERROR})
         elif call.wrapping == "compile" and call.dynamo is False:
-            yield Objection(
-                "the TorchScript exporter cannot trace what `torch.compile` made",
-                "export the model as it was before `torch.compile`",
-                at=span,
-                effects={"torchscript": Outcome.EXPORT_ERROR},
-            )
+            message = "the TorchScript exporter cannot trace what `torch.compile` made"
+            advice = "export the model as it was before `torch.compile`"
+            yield Objection(message, advice, at=span, effects={"torchscript": Outcome.EXPORT_ERROR})
         elif call.wrapping == "compile":
             named = call.has_dynamic_axes or call.has_dynamic_shapes
             yield Objection(

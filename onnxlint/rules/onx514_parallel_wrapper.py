@@ -12,11 +12,8 @@ class ParallelWrapper(Rule):
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.wrapping == "parallel":
-            yield Objection(
-                "the model is wrapped for several devices: TorchScript refuses it, and dynamo sees `*inputs` only",
-                "export `model.module`",
-                at=argument_at(node, call, "model"),
-            )
+            message = "the model is wrapped for several devices: TorchScript refuses it, and dynamo sees `*inputs` only"
+            yield Objection(message, "export `model.module`", at=argument_at(node, call, "model"))
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the parallel wrapper is left out of the export."""

@@ -1,4 +1,4 @@
-from onnxlint.base.records import Outcome, Severity
+from onnxlint.base.records import EXPORTERS, Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.export_edits import argument_at
@@ -13,21 +13,17 @@ class ExportPrecision(Rule):
         bfloat = call.precision == "bfloat16" or call.autocast == "bfloat16"
         if bfloat:
             where = "the model is in bfloat16" if call.precision == "bfloat16" else "autocast computes in bfloat16"
-            yield Objection(
-                f"{where}, for which ONNX Runtime has few operators on the CPU: no Gemm, no MatMul, no Conv",
-                "export in float32 or float16",
-                at=argument_at(node, call, "model"),
-                severity=Severity.WARNING,
-                effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
-            )
+            message = f"{where}, for which ONNX Runtime has few operators on the CPU: no Gemm, no MatMul, no Conv"
+            span, effects = argument_at(node, call, "model"), dict.fromkeys(EXPORTERS, Outcome.RUNTIME_ERROR)
+            advice = "export in float32 or float16"
+            yield Objection(message, advice, at=span, severity=Severity.WARNING, effects=effects)
         if call.precision is None or call.autocast is not None or bfloat:
             return
         for example in call.examples or ():
             if example.dtype is not None and example.dtype != call.precision:
                 name = f"`{example.parameter}`" if example.parameter is not None else "an input"
-                yield Objection(
+                message = (
                     f"{name} is {example.dtype} in the example, and the model is {call.precision}: TorchScript raises,"
-                    " and ONNX Runtime refuses dynamo's file",
-                    f"make the example {call.precision}",
-                    at=example.span,
+                    " and ONNX Runtime refuses dynamo's file"
                 )
+                yield Objection(message, f"make the example {call.precision}", at=example.span)

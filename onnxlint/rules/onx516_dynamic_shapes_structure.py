@@ -14,12 +14,9 @@ class DynamicShapesStructure(Rule):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         at = argument_at(node, call, "dynamic_shapes")
         if call.has_dynamic_shapes and call.dynamo is False:
-            yield Objection(
-                "the TorchScript exporter takes no `dynamic_shapes`",
-                "pass `dynamic_axes`, or use the dynamo exporter",
-                at=at,
-                effects={"torchscript": Outcome.EXPORT_ERROR},
-            )
+            message = "the TorchScript exporter takes no `dynamic_shapes`"
+            advice = "pass `dynamic_axes`, or use the dynamo exporter"
+            yield Objection(message, advice, at=at, effects={"torchscript": Outcome.EXPORT_ERROR})
             return
         if call.has_dynamic_axes and call.dynamo is False and "dynamic_axes" in call.arguments:
             yield from _axes(node, call)
@@ -33,12 +30,8 @@ def _axes(node: Node, call: ExportCall) -> Objections:
     """`dynamic_axes` as the TorchScript exporter reads them."""
     at = argument_at(node, call, "dynamic_axes")
     if "input_names" not in call.arguments and call.axes and call.axes_known:
-        yield Objection(
-            "`dynamic_axes` goes by the names of `input_names`, which the call does not give: the axes stay fixed",
-            "give `input_names`",
-            at=at,
-            effects={"torchscript": Outcome.SHAPE_ERROR},
-        )
+        message = "`dynamic_axes` goes by the names of `input_names`, which the call does not give: the axes stay fixed"
+        yield Objection(message, "give `input_names`", at=at, effects={"torchscript": Outcome.SHAPE_ERROR})
     for name, axes in call.axes:
         if any(a < 0 for a in axes):
             yield Objection(
@@ -90,11 +83,8 @@ def _sizes(node: Node, call: ExportCall) -> Objections:
         if dim.kind == "name" and call.api == "torch.export.export":
             yield refusal(f"`torch.export.export` takes no string for {where}", f'write `Dim("{dim.label}")`')
         elif dim.kind == "name" and dim.axis < 0:
-            yield refusal(
-                f"a string for {where}, counted from the end, is passed over without a word: the axis stays fixed",
-                "count from 0",
-                effects={"dynamo": Outcome.SHAPE_ERROR},
-            )
+            message = f"a string for {where}, counted from the end, is passed over without a word: the axis stays fixed"
+            yield refusal(message, "count from 0", effects={"dynamo": Outcome.SHAPE_ERROR})
         size = example.sizes[dim.axis] if example is not None and example.sizes is not None else None
         if size is None or dim.kind != "Dim":
             continue

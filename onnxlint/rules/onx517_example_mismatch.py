@@ -17,13 +17,12 @@ class ExampleMismatch(Rule):
         if call.dict_argument:
             return
         if call.tensor_defaults:
-            yield Objection(
+            message = (
                 f"the default of `{call.tensor_defaults[0]}` is a tensor that the example does not give: TorchScript"
-                " makes it an input of the file, without a name",
-                "give it in the example, or register it as a buffer",
-                at=span,
-                effects={"torchscript": Outcome.RUNTIME_ERROR},
+                " makes it an input of the file, without a name"
             )
+            advice = "give it in the example, or register it as a buffer"
+            yield Objection(message, advice, at=span, effects={"torchscript": Outcome.RUNTIME_ERROR})
         count, keywords = len(call.examples), set(call.keywords)
         unknown = sorted(keywords - set(call.parameters))
         if unknown and not call.variadic:
@@ -35,16 +34,10 @@ class ExampleMismatch(Rule):
             )
             return
         if count > len(call.parameters) and not call.variadic:
-            yield Objection(
-                f"the example has {count} inputs, and forward takes {len(call.parameters)}",
-                "give what forward takes; tensors in one list or tuple are one input",
-                at=span,
-            )
+            message = f"the example has {count} inputs, and forward takes {len(call.parameters)}"
+            yield Objection(message, "give what forward takes; tensors in one list or tuple are one input", at=span)
             return
         missing = [p for p in call.parameters[count : call.required] if p not in keywords]
         if missing:
-            yield Objection(
-                f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs",
-                "give every parameter of forward that has no default",
-                at=span,
-            )
+            message = f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs"
+            yield Objection(message, "give every parameter of forward that has no default", at=span)

@@ -8,8 +8,6 @@ class WeightsLeftOut(NeedlessArgument):
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.settings.get("export_params") is False:
-            yield Objection(
-                "`export_params=False` leaves the weights out: the file does not run by itself",
-                "leave the argument out; large weights go to a second file with `external_data=True`, the default",
-                at=argument_at(node, call, "export_params"),
-            )
+            message = "`export_params=False` leaves the weights out: the file does not run by itself"
+            advice = "leave the argument out; large weights go to a second file with `external_data=True`, the default"
+            yield Objection(message, advice, at=argument_at(node, call, "export_params"))

@@ -77,9 +77,7 @@ def entries(findings: Iterable[Finding], folder: Path) -> list[Entry]:
         key = fingerprint(finding, folder)
         first.setdefault(key, finding)
         counts[key] += 1
-    return [
-        Entry(_relative(f.span.path, folder), f.code, f.symbol, f.text, counts[key], key) for key, f in first.items()
-    ]
+    return [Entry(_relative(f.span.path, folder), f.code, f.symbol, f.text, counts[k], k) for k, f in first.items()]
 
 
 def settle(
@@ -97,9 +95,7 @@ def settle(
             left[key] -= 1
         else:
             new.append(finding)
-    slack = tuple(
-        (entry, left[entry.fingerprint]) for entry in allowed if left[entry.fingerprint] > 0 and judged(entry)
-    )
+    slack = tuple((e, left[e.fingerprint]) for e in allowed if left[e.fingerprint] > 0 and judged(e))
     return Settled(tuple(new), len(findings) - len(new), slack)
 
 

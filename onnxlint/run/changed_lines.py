@@ -104,7 +104,8 @@ class Base:
             mode, key = self.files.get(self._name(real) or "", ("", ""))
             if not real.is_file() or (mode not in _FILES and self._is_library(real, committed)):
                 continue
-            if any(is_as_recorded(name) for name in self._submodules(real)):
+            above = (parent.as_posix() for parent in Path(self._name(real) or "").parents)
+            if any(self.files.get(name, ("", ""))[0] == _SUBMODULE and is_as_recorded(name) for name in above):
                 continue
             data = read_bytes(real)
             if (
@@ -144,10 +145,6 @@ class Base:
         name = self._name(real)
         return name is None or committed().keys().isdisjoint((name, *(p.as_posix() for p in Path(name).parents)))
 
-    def _submodules(self, real: Path) -> list[str]:
-        names = (parent.as_posix() for parent in Path(self._name(real) or "").parents)
-        return [name for name in names if self.files.get(name, ("", ""))[0] == _SUBMODULE]
-
     def _is_as_recorded(self, name: str) -> bool:
         repository = repository_around(self.repository.top / name)
         if repository is None or repository.top == self.repository.top:
@@ -178,11 +175,8 @@ class Base:
         """Id by path of files that there were, and that the new ones may be under another name."""
         kinds = {real.suffix for real in new}
         names = {real.name for real in new}
-        gone = [
-            name
-            for name, (mode, _) in self.files.items()
-            if mode in _FILES and Path(name).suffix in kinds and not os.path.lexists(self.repository.top / name)
-        ]
+        alike = (name for name, (mode, _) in self.files.items() if mode in _FILES and Path(name).suffix in kinds)
+        gone = [name for name in alike if not os.path.lexists(self.repository.top / name)]
         gone.sort(key=lambda name: Path(name).name not in names)
         return {name: self.files[name][1] for name in gone[:_RENAMED]}
 
@@ -232,11 +226,8 @@ def _ranges(diff: str) -> dict[str, Lines]:
         patches = PatchSet(diff)
     except UnidiffParseError as error:
         raise GitError(f"the diff of git cannot be read: {error}") from error
-    return {
-        patch.target_file.rpartition("/")[2]: tuple(
-            (hunk.target_start, hunk.target_start + max(hunk.target_length - 1, int(not hunk.target_length)))
-            for hunk in patch
-        )
-        for patch in patches
-        if patch.target_file != "/dev/null"
-    }
+    ranges: dict[str, Lines] = {}
+    for patch in (patch for patch in patches if patch.target_file != "/dev/null"):
+        starts = [(hunk.target_start, hunk.target_length) for hunk in patch]
+        ranges[patch.target_file.rpartition("/")[2]] = [(at, at + max(n - 1, int(not n))) for at, n in starts]
+    return ranges

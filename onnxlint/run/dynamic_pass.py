@@ -85,20 +85,13 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
     if todo.over:
         assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
         others = f"{todo.over[0]} and {len(todo.over) - 1} more" if len(todo.over) > 1 else todo.over[0]
-        notices.append(
-            Diagnostic(
-                "warning",
-                f"{assumed} of {assumed + len(todo.over)} models that nobody declared are probed, without {others}; "
-                f"--max-models {assumed + len(todo.over)} probes all, `--model NAME` one",
-            )
-        )
+        everyone = assumed + len(todo.over)
+        message = f"{assumed} of {everyone} models that nobody declared are probed, without {others}; "
+        message += f"--max-models {everyone} probes all, `--model NAME` one"
+        notices.append(Diagnostic("warning", message))
     if todo.unnamed:
-        notices.append(
-            Diagnostic(
-                "warning",
-                f"{todo.unnamed} more models were found that nothing says how to feed; `onnxlint init` declares them",
-            )
-        )
+        message = "more models were found that nothing says how to feed; `onnxlint init` declares them"
+        notices.append(Diagnostic("warning", f"{todo.unnamed} {message}"))
     return notices
 
 

@@ -100,18 +100,10 @@ def _with_verdicts(
     findings: tuple[Finding, ...], results: Sequence[ProbeResult], sources: Sources, captured: Captured | None
 ) -> tuple[Finding, ...]:
     """Findings joined with the evidence of probes; of live models only what is in the files, or was reached."""
-    own = None if captured is None else frozenset(display_path(path) for path in sources.discovery.files)
-    joined = join(
-        findings,
-        results,
-        sources.statement_lines,
-        load_catalogue(),
-        is_checked=None if own is None else own.__contains__,
-        source_line=sources.line,
-    )
-    if captured is not None and captured.reached_only:
-        return only_reached(joined, results, sources.statement_lines)
-    return joined
+    own = None if captured is None else frozenset(map(display_path, sources.discovery.files)).__contains__
+    lines = sources.statement_lines
+    joined = join(findings, results, lines, load_catalogue(), is_checked=own, source_line=sources.line)
+    return only_reached(joined, results, lines) if captured is not None and captured.reached_only else joined
 
 
 def _asked_for(
@@ -119,13 +111,12 @@ def _asked_for(
 ) -> tuple[Finding, ...]:
     catalogue = load_catalogue()
     names = {rule.code: rule.name for rule in catalogue.values()}
+    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
 
     def ran(code: str, name: str) -> bool:
         if settings.origins.get("exporters") == TYPED:  # what the other exporter has to say was not asked
             return False
-        return (
-            settings.selection.matches(code, name) and code not in failed and (dynamic or not code.startswith("ONX7"))
-        )
+        return code not in failed and wanted(code, name) and (dynamic or not code.startswith("ONX7"))
 
     files = dict(sources.files())
     for path in {f.span.path for f in findings} - files.keys():
@@ -134,25 +125,13 @@ def _asked_for(
             files[path] = source
     unsuppressed, _, unused = apply(findings, files, names, ran)
     rule = catalogue[UNUSED]
-    needless = [
-        Finding(
-            *(rule.code, rule.name, Severity.WARNING, u.message, u.span),
-            effects={},
-            text=u.text,
-            hints={"left": u.left},
-        )
-        for u in unused
-    ]
-    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
-    return tuple(
-        f
-        for f in (*unsuppressed, *needless)
-        if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
-    )
+    head = rule.code, rule.name, Severity.WARNING
+    needless = [Finding(*head, u.message, u.span, effects={}, text=u.text, hints={"left": u.left}) for u in unused]
+    asked = (f for f in (*unsuppressed, *needless) if wanted(f.code, f.rule))
+    return tuple(f for f in asked if not ignores(os.path.abspath(f.span.path), f.code, f.rule))
 
 
 def _model_report(result: ProbeResult, settings: Settings) -> ModelReport:
     declared = result.report.declared or any(m.factory == result.report.name for m in settings.models)
-    return replace(
-        result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else ""
-    )
+    path = display_path(Path(result.report.path)) if result.report.path else ""
+    return replace(result.report, declared=declared, path=path)

@@ -119,15 +119,9 @@ def _about(finding: Finding, elsewhere: Mapping[tuple[str, str, str], str]) -> s
 def _first(finding: Finding) -> tuple[bool, bool, int, int, int, int]:
     """Where a number was frozen comes before its uses, a rule's finding before an exporter's word, then the most
     certain, then what the file has first."""
-    span = finding.span
-    return (
-        not finding.about.endswith(number_frozen(span)),
-        finding.code.startswith("ONX7"),
-        _CERTAINTY.index(finding.verdict),
-        _SEVERITIES.index(finding.severity),
-        span.line,
-        span.column,
-    )
+    span, measured = finding.span, finding.code.startswith("ONX7")
+    certainty, severity = _CERTAINTY.index(finding.verdict), _SEVERITIES.index(finding.severity)
+    return not finding.about.endswith(number_frozen(span)), measured, certainty, severity, span.line, span.column
 
 
 def _together(members: Sequence[Finding]) -> Finding:

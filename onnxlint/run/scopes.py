@@ -26,9 +26,8 @@ class Request:
 
     def load(self, folder: Path) -> tuple[Settings, tuple[Diagnostic, ...]]:
         """Return the settings for a folder, and what is wrong with them."""
-        return load_settings(
-            folder, self.explicit, self.overrides, self.rules, inline=self.inline, isolated=self.isolated
-        )
+        given = self.explicit, self.overrides, self.rules
+        return load_settings(folder, *given, inline=self.inline, isolated=self.isolated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,6 +22,8 @@ from onnxlint.run.pipeline import run_check
 from onnxlint.run.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source, statement_at, statement_spans
 from onnxlint.source.suppress import UNUSED
+
+_Identity = tuple[str, str, str]  # what a finding keeps where lines move and names change: its rule, its file, its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +80,9 @@ def run(
     ledgers: list[Ledger] = []
     checked: list[tuple[Scope, Report]] = []
     by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
+    check = partial(run_check, (), progress=progress, overlay=overlay, also=also, shown=shown, captured=captured)
     for scope in scopes:
-        report = run_check(
-            (),
-            scope.settings,
-            progress=progress,
-            discovery=scope.discovery,
-            overlay=overlay,
-            also=also,
-            shown=shown,
-            captured=captured,
-            recall=recall,
-        )
+        report = check(scope.settings, discovery=scope.discovery, recall=recall)
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         checked.append((scope, report))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))
@@ -187,9 +181,7 @@ def _could_speak(rule: Contract, settings: Settings, unprobed: bool) -> bool:
     return not (settings.static_only or settings.only_models or unprobed or missing_packages(settings))
 
 
-def _on_changed(
-    report: Report, base: Base, always: set[Path], made: Callable[[], Counter[tuple[str, str, str]]]
-) -> Report:
+def _on_changed(report: Report, base: Base, always: set[Path], made: Callable[[], Counter[_Identity]]) -> Report:
     """Keep the findings that a change touches or has `made`, and the slack of the baselines, which a change made."""
     spans: dict[str, list[tuple[int, int]]] = {}
     selected: list[Finding] = []
@@ -218,16 +210,13 @@ def _on_changed(
                 more[_identity(finding)] -= 1
                 selected.append(finding)
     chosen = set(map(id, selected))
-    return replace(
-        report, findings=tuple(f for f in report.findings if id(f) in chosen), diagnostics=tuple(diagnostics)
-    )
+    findings = tuple(f for f in report.findings if id(f) in chosen)
+    return replace(report, findings=findings, diagnostics=tuple(diagnostics))
 
 
-def _made(
-    checked: Iterable[tuple[Scope, Report]], base: Base, overlay: Mapping[Path, bytes]
-) -> Counter[tuple[str, str, str]]:
+def _made(checked: Iterable[tuple[Scope, Report]], base: Base, overlay: Mapping[Path, bytes]) -> Counter[_Identity]:
     """What the static pass finds that it did not find in the files as they were, by an import, say. Raises GitError."""
-    made: Counter[tuple[str, str, str]] = Counter()
+    made: Counter[_Identity] = Counter()
     before = base.before()
     for scope, report in checked if before else ():
         now = report if scope.settings.static_only else _static(scope, overlay)
@@ -241,6 +230,5 @@ def _static(scope: Scope, overlay: Mapping[Path, bytes]) -> Report:
     return run_check((), settings, discovery=scope.discovery, overlay=overlay, shown=lambda _: False)
 
 
-def _identity(finding: Finding) -> tuple[str, str, str]:
-    """What a finding keeps where lines move and names change: its rule, its file and its text."""
+def _identity(finding: Finding) -> _Identity:
     return finding.code, finding.span.path, finding.text

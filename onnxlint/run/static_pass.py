@@ -94,11 +94,9 @@ def find_candidates(
     return analysis.candidates, (*sources.diagnostics, *problems_of(analysis), *sources.lost_work)
 
 
-def problems_of(analysis: Analysis) -> list[Diagnostic]:
+def problems_of(seen: Analysis) -> list[Diagnostic]:
     """What kept the analysis from parts of files, as diagnostics."""
-    return [
-        Diagnostic("error" if p.internal else "warning", p.message, p.path or None, p.line) for p in analysis.problems
-    ]
+    return [Diagnostic("error" if p.internal else "warning", p.message, p.path or None, p.line) for p in seen.problems]
 
 
 def _unknown_operators(rules: Iterable[Contract]) -> list[str]:

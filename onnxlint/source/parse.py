@@ -92,9 +92,7 @@ class SourceFile:
     def column(self, number: int, offset: int) -> int:
         """Turn an `ast` offset (UTF-8 bytes from 0) in a line into a column (characters from 1)."""
         line = self.line(number)
-        if line.isascii():
-            return offset + 1
-        return bisect_left(_starts(line), offset) + 1
+        return offset + 1 if line.isascii() else bisect_left(_starts(line), offset) + 1
 
 
 @lru_cache(maxsize=64)  # of one long line are many columns asked
@@ -234,9 +232,8 @@ def _no_encoding(data: bytes, display: str, error: Exception) -> Diagnostic:
         line = data.count(b"\n", 0, fault.start) + 1
         return Diagnostic("error", "the file is not UTF-8; save it as UTF-8, or name its encoding", display, line)
     line = next((n for n, row in enumerate(data.split(b"\n")[:2], 1) if b"coding" in row), 1)
-    return Diagnostic(
-        "error", f"the encoding that the file names is unusable: {str(error)[:80]}; save it as UTF-8", display, line
-    )
+    message = f"the encoding that the file names is unusable: {str(error)[:80]}; save it as UTF-8"
+    return Diagnostic("error", message, display, line)
 
 
 def statement_spans(tree: ast.Module) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from analysing import PRELUDE, analyse, project_of
 from onnxlint.api import check_paths
 from onnxlint.base.records import Fix
 from onnxlint.config.settings import Settings
-from onnxlint.flow import entry_points
+from onnxlint.flow import entry_inputs, entry_points
 from onnxlint.flow.calls import builtin_calls
 from onnxlint.flow.interpreter import assignment_targets
 from onnxlint.flow.part_results import Analysis
@@ -76,12 +76,12 @@ def test_an_error_in_an_arm_keeps_no_exporter_from_what_follows(monkeypatch: pyt
 
 
 def test_an_error_before_a_forward_runs_names_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = entry_points.unknown_arguments
+    given = entry_inputs.unknown_arguments
 
     def fails(engine: object, unit: object, *more: object) -> object:
         return broken() if getattr(unit, "qualname", "") == "M.forward" else given(engine, unit, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(entry_points, "unknown_arguments", fails)
+    monkeypatch.setattr(entry_inputs, "unknown_arguments", fails)
     found = analysed("pass")
     assert {observation.text for observation in found.observations} == {"x.any()"}
     [problem] = found.problems

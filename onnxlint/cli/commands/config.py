@@ -12,7 +12,7 @@ import click
 from onnxlint.base.globs import Glob
 from onnxlint.base.paths import display_path
 from onnxlint.cli import FAILED
-from onnxlint.cli.options import config_options, torch_option
+from onnxlint.cli.options import Configuration, config_options, torch_option
 from onnxlint.cli.output import deliver, tell
 from onnxlint.cli.request import settings_request
 from onnxlint.config.declared_models import ModelConfig
@@ -39,9 +39,7 @@ def schema() -> int:
 @config_options
 @torch_option
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def show(
-    path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool, torch: str | None, output_format: str
-) -> int:
+def show(path: Path, config: Configuration, isolated: bool, torch: str | None, output_format: str) -> int:
     """Print the settings for the file or folder PATH, each with the place that it comes from."""
     from onnxlint.run.scopes import governing
 
@@ -68,11 +66,9 @@ def _rows(settings: Settings, path: Path) -> list[tuple[str, Any, str]]:
 
     absolute = Path(os.path.abspath(path))
     choice = choose(settings.torch, settings.origins.get("torch", ""), absolute if path.is_dir() else absolute.parent)
-    settings = dataclasses.replace(
-        settings, torch=choice.torch, origins={**settings.origins, "torch": choice.notice or choice.origin}
-    )
+    settings = dataclasses.replace(settings, torch=choice.torch)
+    origins = {**settings.origins, "torch": choice.notice or choice.origin}
     fields = {key: key.replace("-", "_") for key in converters(settings.root, None) if key not in NOT_KEPT}
-    origins = settings.origins
     return [(key, _plain(getattr(settings, name), key), origins.get(name, "default")) for key, name in fields.items()]
 
 

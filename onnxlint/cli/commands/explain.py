@@ -1,7 +1,5 @@
 """`onnxlint explain`: one rule, as its contract has it."""
 
-from collections.abc import Mapping
-
 import click
 
 from onnxlint.base.catalogue import load_catalogue, plugin_faults
@@ -20,12 +18,9 @@ def command(rule: str) -> int:
         names = {r.code: r.name for r in rules.values()}
         if rule.upper() in plugin_faults():
             raise click.ClickException(plugin_faults()[rule.upper()])
-        raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
+        meant = [f"{code} ({name})" for code, name in names.items() if code.startswith(rule.upper())]
+        several = f"`{rule}` means {len(meant)} rules; choose one: {', '.join(meant)}"
+        raise click.BadParameter(unknown_selector(rule, names) or several, param_hint="RULE")
     from onnxlint.report.formats.rule_pages import explain_rule
 
     return deliver(explain_rule(contract, color=wants_color(), width=min(width(), 100)), "full")
-
-
-def _several(prefix: str, names: Mapping[str, str]) -> str:
-    meant = [f"{code} ({name})" for code, name in names.items() if code.startswith(prefix.upper())]
-    return f"`{prefix}` means {len(meant)} rules; choose one: {', '.join(meant)}"

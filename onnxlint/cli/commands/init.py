@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from onnxlint.cli import FAILED
-from onnxlint.cli.options import config_options
+from onnxlint.cli.options import Configuration, config_options
 from onnxlint.cli.output import deliver, tell, tell_errors
 from onnxlint.cli.request import settings_request
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def command(
     paths: tuple[Path, ...],
-    config: tuple[Path | None, tuple[str, ...]],
+    config: Configuration,
     isolated: bool,
     stdout: bool,
     jobs: int | None,
@@ -99,9 +99,8 @@ def _summarise(done: Declared, stdout: bool) -> None:
         return
     place = "printed" if stdout else f"in {display_path(done.file)}"
     if done.fed:
-        tell(
-            f"{count(len(done.fed), 'model')} {place}: look at the inputs, they are assumptions; then `onnxlint check`"
-        )
+        models = count(len(done.fed), "model")
+        tell(f"{models} {place}: look at the inputs, they are assumptions; then `onnxlint check`")
     if done.unfed:
         start = "" if stdout and not done.text else f"; a start for each is {place}, as a comment"
         tell(f"{count(len(done.unfed), 'model')} could not be fed{start}:")
@@ -110,6 +109,6 @@ def _summarise(done: Declared, stdout: bool) -> None:
     by_remedy: dict[str, list[ModelReport]] = {}
     for model in done.lacking:
         by_remedy.setdefault(model.remedy or "", []).append(model)
-    for remedy, models in by_remedy.items():
-        tell(f"{count(len(models), 'model')} could not be fed, such as {models[0].name}: {models[0].reason}")
+    for remedy, lacking in by_remedy.items():
+        tell(f"{count(len(lacking), 'model')} could not be fed, such as {lacking[0].name}: {lacking[0].reason}")
         tell(f"  {remedy}, and run `onnxlint init` again")

@@ -11,7 +11,7 @@ import click
 
 from onnxlint.base.lifetimes import end_with
 from onnxlint.base.paths import display_path
-from onnxlint.cli.options import config_options
+from onnxlint.cli.options import Configuration, config_options
 from onnxlint.cli.output import deliver, tell
 from onnxlint.cli.request import settings_request
 from onnxlint.config.typed_values import did_you_mean
@@ -25,13 +25,7 @@ from onnxlint.run.counterexamples import WHOLE, Saved, named, saved
 @click.option("--found", "unreduced", is_flag=True, help="Take the input as it was found, not what is left of it.")
 @click.option("--repro-dir", type=click.Path(path_type=Path), help="Where they are kept [.onnxlint/repro].")
 @config_options
-def command(
-    name: str | None,
-    unreduced: bool,
-    repro_dir: Path | None,
-    config: tuple[Path | None, tuple[str, ...]],
-    isolated: bool,
-) -> int:
+def command(name: str | None, unreduced: bool, repro_dir: Path | None, config: Configuration, isolated: bool) -> int:
     """Run the counterexample ID, with this interpreter, and exit as it does: with 1 if the disagreement shows.
 
     ID is the name of a folder, or the beginning of a finding's fingerprint. Without ID: list what there is.
@@ -43,16 +37,15 @@ def command(
     meant = named(there, name)
     if not meant:
         hint = did_you_mean(name, [k.name for k in there]) if there else ""
-        raise click.BadParameter(
-            f"there is no counterexample `{name}` in {display_path(folder)}{hint}", param_hint="ID"
-        )
+        fault = f"there is no counterexample `{name}` in {display_path(folder)}{hint}"
+        raise click.BadParameter(fault, param_hint="ID")
     missing = [k.name for k in meant if unreduced and not k.whole]
     if missing:
         raise click.UsageError(f"--found: the input of `{missing[0]}` was kept as it was found: leave the flag out")
     return max(_run(k, unreduced, several=len(meant) > 1) for k in meant)
 
 
-def configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> Path:
+def configured(config: Configuration, isolated: bool) -> Path:
     """Return where counterexamples are kept, as the configuration of the working directory says."""
     from onnxlint.run.scopes import governing
 

@@ -150,10 +150,8 @@ def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: boo
     try:
         reviewer = _reviewer(asked, target, most)
         if target.head and reviewer.head != target.head:
-            tell(
-                f"onnxlint: nothing is posted: pull request {target.number} has moved on to {reviewer.head[:12]}, "
-                f"and this run is for {target.head[:12]}"
-            )
+            moved = f"pull request {target.number} has moved on to {reviewer.head[:12]}"
+            tell(f"onnxlint: nothing is posted: {moved}, and this run is for {target.head[:12]}")
             return 0
         if dry_run:
             draft = reviewer.draft(report)
@@ -175,16 +173,10 @@ def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
 
     pull = Pull(target.repository, target.number, target.token, target.api)
     root = _root(asked.paths)
+    head, part = pull.head(), _part(asked.paths, root)
+    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
     return Reviewer(
-        pull,
-        root,
-        pull.head(),
-        os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
-        most,
-        lines_of({}),
-        lambda message: tell(f"onnxlint: {message}"),
-        _part(asked.paths, root),
-        asked.show_all,
+        pull, root, head, server, most, lines_of({}), lambda message: tell(f"onnxlint: {message}"), part, asked.show_all
     )
 
 

@@ -18,9 +18,7 @@ def command(output_format: str) -> int:
         tell(f"onnxlint: {fault}")
     missing = FAILED if plugin_faults() else 0
     if output_format == "json":
-        rows = [
-            {"code": r.code, "name": r.name, "severity": r.severity.value, "title": r.title} for r in rules.values()
-        ]
+        rows = [{"code": r.code, "name": r.name, "severity": r.severity, "title": r.title} for r in rules.values()]
         return max(missing, deliver(json.dumps(rows, indent=2), output_format))
     from onnxlint.report.formats.rule_pages import rules_table
 

@@ -47,7 +47,6 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     asked.require_sense()
     from onnxlint.probes.live.script import run_program
     from onnxlint.probes.live.snapshot_client import Captured
-    from onnxlint.report.common.words import hidden
     from onnxlint.report.progress import open_progress
     from onnxlint.run import session
     from onnxlint.run.dynamic_pass import missing_packages
@@ -59,7 +58,6 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
         raise click.UsageError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
     alone = asked["output_format"] in MACHINE_FORMATS and asked["output_file"] is None
     ran = run_program([*(["-m"] if module else []), script, *arguments], _STDERR if alone else None)
-    show_all = asked.show_all
     captured = Captured(ran.snapshots)
     if ran.interrupted:
         captured.close()
@@ -69,9 +67,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
         asked_scope = _scope(settings, mistakes, None if module else Path(script), ran)
         (scope,), unkept = with_writable_repro_dir((asked_scope,))
         with open_progress(quiet=asked["quiet"]) as progress:
-            done = session.run(
-                [scope], progress=progress, shown=lambda finding: show_all or not hidden(finding), captured=captured
-            )
+            done = session.run([scope], progress=progress, shown=asked.shows, captured=captured)
     finally:
         captured.close()
     report = replace(done.report, diagnostics=(*unkept, *_faults(script, ran), *done.report.diagnostics))

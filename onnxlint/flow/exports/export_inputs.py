@@ -105,16 +105,11 @@ def _examples(
     for i, v in enumerate(items):
         expression = written[i] if len(written) >= len(items) else None
         sizes = tuple(dom.as_int(d) for d in v.dims) if isinstance(v, dom.Tensor) and v.dims is not None else None
-        examples.append(
-            observations.Example(
-                parameters[i] if parameters is not None and i < len(parameters) else None,
-                sizes,
-                site.precision(expression) if site is not None and expression is not None else None,
-                i in again and isinstance(v, dom.Tensor),
-                engine.place(expression).span if expression is not None else None,
-                _kind(v),
-            )
-        )
+        parameter = parameters[i] if parameters is not None and i < len(parameters) else None
+        dtype = site.precision(expression) if site is not None and expression is not None else None
+        span = engine.place(expression).span if expression is not None else None
+        repeated = i in again and isinstance(v, dom.Tensor)
+        examples.append(observations.Example(parameter, sizes, dtype, repeated, span, _kind(v)))
     return tuple(examples)
 
 

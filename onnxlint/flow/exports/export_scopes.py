@@ -208,9 +208,7 @@ class CallScope:
         arms = [[_calls(arm) for arm in (n.body, n.orelse)] for n in choices]
         pairs = [pair for one, other in arms for pair in ((one, other), (other, one))]
         axes = ("dynamic_axes", "dynamic_shapes")
-        return frozenset(
-            id(c) for one, other in pairs if any(k.arg in axes for o in other for k in o.keywords) for c in one
-        )
+        return frozenset(id(c) for a, b in pairs if any(k.arg in axes for o in b for k in o.keywords) for c in a)
 
     @cached_property
     def withs(self) -> dict[int, list[ast.With | ast.AsyncWith]]:

@@ -16,7 +16,7 @@ _LOSS = re.compile(
 _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
-_names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
+names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+)?$")
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
@@ -73,16 +73,9 @@ def _asked_for(unit: FunctionUnit) -> set[str]:
     return names.union(*(re.findall(r"\w+", parts) for parts, batch in batches if batch in names))
 
 
-def is_a_loss(unit: FunctionUnit) -> bool:
-    """True for a function that computes a loss, by its name or that of its class."""
-    return _names_a_loss(unit.qualname) is not None
-
-
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
     """True for a loss, a wrapper for training or scoring, a runner of exports, a transform of images alone."""
-    if "Loss" in cls.name or _IN_A_LOSS.search(cls.name):
-        return True
-    if any(".loss." in b for b in cls.external_bases()):
+    if "Loss" in cls.name or _IN_A_LOSS.search(cls.name) or any(".loss." in b for b in cls.external_bases()):
         return True
     unit = cls.find_method("forward")
     if unit is not None and (
@@ -118,7 +111,7 @@ def _is_filled_with_losses(text: str, value: str) -> bool:
     """True for a variable whose items a forward assigns one by one, each a loss: `out["kl_loss"] = ...`."""
     name = re.match(r"(\w+)[ \t]*(?:#|$)", value, re.MULTILINE)
     keys = re.findall(rf"^[ \t]+{name[1]}\[['\"](\w+)['\"]\] *=(?!=)", text, re.MULTILINE) if name is not None else []
-    return bool(keys) and all(map(_names_a_loss, keys))
+    return bool(keys) and all(map(names_a_loss, keys))
 
 
 def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> bool:

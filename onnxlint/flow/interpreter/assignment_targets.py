@@ -145,6 +145,4 @@ def _stored(owner: dom.Value, key: dom.Value, v: dom.Value) -> dom.Value:
         return dom.Dict(owner.items, join(owner.rest, v) if owner.rest is not None else v, owner.trace)
     if isinstance(owner, dom.Tuple):
         return dom.Tuple(tuple(join(i, v) for i in owner.items), owner.kind, owner.trace)
-    if isinstance(owner, dom.Seq):
-        return dom.Seq(join(owner.item, v), owner.size, owner.trace)
-    return owner
+    return dom.Seq(join(owner.item, v), owner.size, owner.trace) if isinstance(owner, dom.Seq) else owner

@@ -253,7 +253,7 @@ class Emitter(Located):
         fields: dict[str, Any] = {"axis": sorted(left)[0], "position": position, "literal": number}
         self.emit(observations.ShapeLiteral, node, t.trace, about=t, call=op, example=example, **fields)
 
-    def _sure_axes(self, t: dom.Tensor, named: frozenset[str] = frozenset()) -> frozenset[str]:
+    def _sure_axes(self, t: dom.Tensor, named: frozenset[str]) -> frozenset[str]:
         """The dynamic axes of a tensor, or of its first if the rank is unknown, but those of sizes that are `named`."""
         dims = t.dims if t.dims is not None else (t.lead if t.lead is not None else self.context.axes.extent(0),)
         left = (d.axes for d in dims if isinstance(d, dom.Dim) and not d.axes & named)
@@ -269,9 +269,8 @@ class Emitter(Located):
         declared = self.context.axes.declared
         if declared is not None and 0 not in dict(declared):
             return
-        if self.context.example_batch in (None, number) and (
-            t.dims is None or len(sizes) > len(t.dims) or dom.as_int(t.dims[0]) == 1
-        ):
+        grows = t.dims is None or len(sizes) > len(t.dims) or dom.as_int(t.dims[0]) == 1
+        if grows and self.context.example_batch in (None, number):
             rest = op == "expand" and all(dom.as_int(s) == -1 for s in sizes[1:])
             sure = self.context.example_batch == number or rest
             fields: dict[str, Any] = {"call": op, "literal": number, "axis": "batch", "position": 0}

@@ -242,15 +242,10 @@ class Expressions(Conditions):
 
 def _keeps_what_is_there(condition: ast.expr, target: ast.expr) -> bool:
     """True for `v is not None` of the variable of a comprehension: of outputs that are asked for, those that are."""
-    return (
-        isinstance(condition, ast.Compare)
-        and isinstance(condition.ops[0], ast.IsNot)
-        and isinstance(condition.comparators[0], ast.Constant)
-        and condition.comparators[0].value is None
-        and isinstance(condition.left, ast.Name)
-        and isinstance(target, ast.Name)
-        and condition.left.id == target.id
-    )
+    match condition, target:
+        case ast.Compare(ast.Name(asked), [ast.IsNot(), *_], [ast.Constant(None), *_]), ast.Name(variable):
+            return asked == variable
+    return False
 
 
 def by_kind(cls: type, prefix: str) -> dict[type, Callable[..., Any]]:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from onnxlint.flow.calls.attribute_access import loop_items
 from onnxlint.flow.exports import forward_outputs
@@ -68,7 +69,9 @@ class Frame(JoinedRuns):
                     if isinstance(node, ast.If) and not node.orelse:
                         rest = statements[i + 1 :]
                         if rest and self.pieces(node.test, node.body, rest[:REST]) is False:
-                            return self._unheard(rest), self.engine.context.asked
+                            with self.engine.within(silent=True):  # no example comes to it
+                                ended = self.block(rest)
+                            return ended, self.engine.context.asked
                 except Exhausted as error:
                     error.at = error.at or (self.module.path, self.line)
                     raise
@@ -77,16 +80,12 @@ class Frame(JoinedRuns):
                         raise  # from the caller's place there may be room
                     self.engine.failed(self, node, error)
                     self.engine.narrow(exporters=exporters)
-                    self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
+                    bound = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+                    self.scope.names.update(dict.fromkeys(bound, UNKNOWN))
             return False, self.engine.context.asked
         finally:
             if self.engine.context.asked != asked:  # a return under a flag says something of the rest of its own block
                 self.engine.narrow(asked=asked)
-
-    def _unheard(self, statements: Sequence[ast.stmt]) -> bool:
-        """Execute statements that no example comes to."""
-        with self.engine.within(silent=True):
-            return self.block(statements)
 
     def s_expr(self, node: ast.Expr) -> bool:
         """An expression on its own."""
@@ -222,7 +221,7 @@ class Frame(JoinedRuns):
         by_arm = test.may_be(True), test.may_be(False)
         self._note_dead_arms(node, by_arm)
         narrowed = self.narrowing(node.test)
-        runs = _then(narrowed, True, body), _then(narrowed, False, otherwise)
+        runs = partial(_then, narrowed, True, body), partial(_then, narrowed, False, otherwise)
         usual = None if test.usual is None else runs[not test.usual]
         ended = self.arms([*zip(by_arm, runs, strict=True)], usual)
         if asks is not None and left.get(asks, False):
@@ -274,15 +273,12 @@ class Frame(JoinedRuns):
             self.engine.report_loop(node.iter, iterable)
         items = loop_items(self.engine, iterable, node.iter)
 
-        def run(item: Value) -> None:
-            def once() -> bool:
-                self.assign(node.target, item)
-                return self.block(node.body)
-
-            self.loop(once, twice=len(items) == 1)
+        def once(item: Value) -> bool:
+            self.assign(node.target, item)
+            return self.block(node.body)
 
         for item in items:
-            run(item)
+            self.loop(partial(once, item), twice=len(items) == 1)
         return self.block(node.orelse) if node.orelse else False
 
     def s_try(self, node: ast.Try | ast.TryStar) -> bool:
@@ -298,15 +294,12 @@ class Frame(JoinedRuns):
                 self.attempted = outer
             return ended or self.block(node.orelse)
 
-        def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
-            def run() -> bool:
-                if handler.name is not None:
-                    self.scope.names[handler.name] = UNKNOWN
-                return self.block(handler.body)
+        def handled(handler: ast.ExceptHandler) -> bool:
+            if handler.name is not None:
+                self.scope.names[handler.name] = UNKNOWN
+            return self.block(handler.body)
 
-            return run
-
-        ended = self.arms([(mask, body), *((mask, handled(h)) for h in node.handlers)])
+        ended = self.arms([(mask, body), *((mask, partial(handled, h)) for h in node.handlers)])
         return self.block(node.finalbody) or ended
 
     def report_attempt(self, node: ast.Try | ast.TryStar) -> None:
@@ -314,7 +307,8 @@ class Frame(JoinedRuns):
         if not self.attempted:
             return
         for handler in node.handlers:
-            names = [ast.unparse(t) for t in _caught(handler)]
+            caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else filter(None, [handler.type])
+            names = [ast.unparse(t) for t in caught]
             if handler.body and not isinstance(handler.body[-1], ast.Raise) and (not names or set(names) & _FAILURES):
                 self.engine.emit(observations.Attempt, self.attempted[0], catches=", ".join(names) or "anything")
                 return
@@ -355,41 +349,24 @@ class Frame(JoinedRuns):
         if compares and (reads_data(subject) or isinstance(subject, Dim)):
             self.engine.emit_read(observations.Branch, node.subject, subject, mask)
 
-        def matched(case: ast.match_case) -> Callable[[], bool]:
-            def run() -> bool:
-                named = (n.name for n in ast.walk(case.pattern) if isinstance(n, (ast.MatchAs, ast.MatchStar)))
-                seen = subject if isinstance(subject, Tensor) else UNKNOWN
-                self.scope.names.update(dict.fromkeys(filter(None, named), seen))
-                if case.guard is not None:
-                    self.report_branch(case.guard, self.test(case.guard), "match", case.body, [])
-                return self.block(case.body)
+        def matched(case: ast.match_case) -> bool:
+            named = (n.name for n in ast.walk(case.pattern) if isinstance(n, (ast.MatchAs, ast.MatchStar)))
+            seen = subject if isinstance(subject, Tensor) else UNKNOWN
+            self.scope.names.update(dict.fromkeys(filter(None, named), seen))
+            if case.guard is not None:
+                self.report_branch(case.guard, self.test(case.guard), "match", case.body, [])
+            return self.block(case.body)
 
-            return run
-
-        return self.arms([*((mask, matched(c)) for c in node.cases), (mask, lambda: False)])
+        return self.arms([*((mask, partial(matched, c)) for c in node.cases), (mask, lambda: False)])
 
 
-def _bound(node: ast.stmt) -> set[str]:
-    """The names that a statement binds."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _then(narrow: Callable[[bool], None], arm: bool, run: Callable[[], bool]) -> Callable[[], bool]:
-    def both() -> bool:
-        narrow(arm)
-        return run()
-
-    return both
+def _then(narrow: Callable[[bool], None], arm: bool, run: Callable[[], bool]) -> bool:
+    narrow(arm)
+    return run()
 
 
 # What an operator raises on sizes or values that it does not take.
 _FAILURES = frozenset(("RuntimeError", "ValueError", "IndexError", "Exception", "BaseException"))
-
-
-def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
-    if handler.type is None:
-        return []
-    return list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]
 
 
 _STATEMENTS: dict[type, Callable[..., bool]] = by_kind(Frame, "s_")

@@ -160,9 +160,8 @@ class FunctionRuns(Definitions):
         except (SyntaxError, RecursionError, MemoryError) as error:
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
             return dom.UNKNOWN
-        frame = Frame(
-            self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound, self.summaries.depth
-        )
+        name = f"{unit.module.name}.{unit.qualname}"
+        frame = Frame(self, unit.module, body, scope, name, unit, bound, self.summaries.depth)
         try:
             ended = self.execute(frame, body.function.body)
         except RecursionError:
@@ -178,7 +177,7 @@ class FunctionRuns(Definitions):
         """Execute statements in a frame of their own; True if control cannot reach the end."""
         depth, at, unit = len(self.frames), self.context, frame.unit
         replaced = unit is not None and never_exported.replaced(self, unit)
-        silent = at.silent or (unit is not None and never_exported.is_a_loss(unit))
+        silent = at.silent or (unit is not None and never_exported.names_a_loss(unit.qualname) is not None)
         self.frames.append(frame)
         try:
             with self.within(silent=silent, replaced=at.replaced or replaced, **IN_NOTHING):

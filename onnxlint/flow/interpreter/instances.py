@@ -25,9 +25,7 @@ from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
-_MODE_METHODS = frozenset(
-    "to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split()
-)
+_MODE_METHODS = set("to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split())
 
 _CODE = (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial)
 _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
@@ -95,9 +93,7 @@ class Objects(Writes, Engine):
                 if base is not None:
                     obj.attrs[implicit_calls.ITEMS] = layer_calls.build(base, args, kwargs)
                     return
-                for name, v in zip(fields_of(obj.cls), args, strict=False):
-                    obj.attrs[name] = v
-                obj.attrs.update(kwargs)
+                obj.attrs.update(zip(fields_of(obj.cls), args, strict=False), **kwargs)
         finally:
             self.building.discard(id(obj.cls))
             self._under_construction.discard(obj)
@@ -165,12 +161,7 @@ class Objects(Writes, Engine):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             return self.partial[info]
 
-    def read_calls(
-        self,
-        calls: ConstructorCalls,
-        set_length: frozenset[str] = frozenset(),
-        part: frozenset[ModuleInfo] = frozenset(),
-    ) -> None:
+    def read_calls(self, calls: ConstructorCalls, set_length: frozenset[str], part: frozenset[ModuleInfo]) -> None:
         """From now on a default is what these calls do not change, the length of these classes is a setting, and these
         modules are analysed while others are the business of other parts."""
         self.constructor_calls, self.set_length, self.part = calls, set_length, part

@@ -118,17 +118,15 @@ class Interpreter(FunctionRuns):
             return self.call_function(callee, args, kwargs, node)
         if isinstance(callee, dom.Method):
             kwargs.pop("**", None)
-            return method_calls.method(
-                self, callee.receiver, callee.name, call_arguments.without_stars(args), kwargs, node
-            )
+            args = call_arguments.without_stars(args)
+            return method_calls.method(self, callee.receiver, callee.name, args, kwargs, node)
         if isinstance(callee, dom.External):
             if "**" in kwargs and not callee.name.startswith("torch.onnx"):
                 kwargs.pop("**")
             return library_calls.library(self, callee.name, call_arguments.without_stars(args), kwargs, node)
         if isinstance(callee, dom.Layer):
-            return layer_calls.call(
-                self, callee, [v.item if call_arguments.is_starred(v) else v for v in args], kwargs, node
-            )
+            args = [v.item if call_arguments.is_starred(v) else v for v in args]
+            return layer_calls.call(self, callee, args, kwargs, node)
         if isinstance(callee, dom.Instance):
             return self.call_instance(callee, args, kwargs, node)
         if isinstance(callee, dom.ClassRef):
@@ -256,8 +254,10 @@ class Interpreter(FunctionRuns):
         if self.context.switching:
             entry = self.frames[0]
             if entry.statement_node is not None:
-                place = Place(entry.body, entry.statement_node, entry.line, entry.symbol)
-                self.emit(observations.ModeSwitch, place, self._called_at(node), always=True, where="eval")
+                place, called = Place(entry.body, entry.statement_node, entry.line, entry.symbol), self.place(node)
+                message = f"`{called.text}` puts modules in train mode"
+                trace = dom.Trace(called.span.path, called.span.line, message, None)
+                self.emit(observations.ModeSwitch, place, trace, always=True, where="eval")
         elif self.context.tracing:
             self.emit(observations.ModeSwitch, node, where="forward")
         else:
@@ -298,10 +298,9 @@ class Interpreter(FunctionRuns):
         """An export call runs, with a model that is known or not, called by what runs."""
         self.exporting = dict.fromkeys((f.unit.key for f in self.frames if f.unit is not None), 0) | self.exporting
         if not self.context.outside:
-            chain = (
-                (f"{f.module.source.path}:{f.unit.qualname if f.unit else MODULE_LEVEL}", f.line) for f in self.frames
-            )
-            callers = (*chain,)[::-1]
+            names = (f.unit.qualname if f.unit else MODULE_LEVEL for f in self.frames)
+            chain = zip(names, self.frames, strict=True)
+            callers = tuple((f"{f.module.source.path}:{name}", f.line) for name, f in chain)[::-1]
             self.exports[callers] = self.exports.get(callers, True) and resolved_model
 
     def is_exported(self, model: dom.Instance, call: Candidate) -> None:
@@ -358,7 +357,3 @@ class Interpreter(FunctionRuns):
         self.last_train = None
         built = self.apply(factory, [], {}, NOWHERE)
         return built, self.last_train
-
-    def _called_at(self, node: ast.AST) -> dom.Trace:
-        span = self.place(node).span
-        return dom.Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)

@@ -10,9 +10,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place
 
 _HELD_ITEM = re.compile(r"\bfor (?:\w+, *)?(\w+) in (?:enumerate\()?self\.\w")
-_WITHOUT_WEIGHTS = re.compile(
-    r"(?:Pool\dd|Pad\dd|Identity|Flatten|Upsample|(?:[a-z]LU|ELU|GELU)6?|Tanh|Sigmoid|Softmax)$"
-)
+_WEIGHTLESS = re.compile(r"(?:Pool\dd|Pad\dd|Identity|Flatten|Upsample|(?:[a-z]LU|ELU|GELU)6?|Tanh|Sigmoid|Softmax)$")
 
 
 def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
@@ -38,7 +36,7 @@ def _has_weights(v: dom.Value) -> bool:
         cls, attrs = v.object.cls, v.object.attrs
         return "*" in attrs or cls.extends_library_model() or any(_has_weights(i) for i in attrs.values())
     if isinstance(v, dom.Layer):
-        return _WITHOUT_WEIGHTS.search(v.name) is None
+        return _WEIGHTLESS.search(v.name) is None
     return not isinstance(v, (dom.Const, dom.Config))
 
 

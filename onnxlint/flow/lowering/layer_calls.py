@@ -54,9 +54,7 @@ def attribute(layer: dom.Layer, name: str) -> dom.Value:
                 b, a = layer.arg(0, "num_embeddings"), layer.arg(1, "embedding_dim")
             dims = tuple(shapes.from_value(v or dom.CONFIG) for v in (b, a))
         return dom.Tensor(dims, None, "weight", "float")
-    if name == "training":
-        return dom.Const(False)
-    return layer.arg(_SIZES.get(name, 99), name) or dom.CONFIG
+    return dom.Const(False) if name == "training" else layer.arg(_SIZES.get(name, 99), name) or dom.CONFIG
 
 
 def call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:

@@ -48,7 +48,10 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
         if kind is obs.AutocastCall:
             _autocast(engine, name, args, kwargs, node)
         elif kind is obs.PackingCall:
-            emit(engine, node, kind, name, {**table.outcomes(form, plain), **_constant_lengths(values)})
+            # Of lengths that were read into numpy or Python on the way, TorchScript keeps the example's.
+            read = any(isinstance(v, (dom.Data, dom.Array)) and not v.fixed for v in values)
+            kept = {"torchscript": Outcome.WRONG_VALUES} if read else {}
+            emit(engine, node, kind, name, {**table.outcomes(form, plain), **kept})
         elif kind not in (obs.FileWrite, obs.Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
             emit(engine, node, kind, name, form, plain)
     elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
@@ -144,12 +147,6 @@ def bypassed(engine: Lowering, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
         emit(engine, node, obs.DirectForward, called.name, "direct forward")
-
-
-def _constant_lengths(values: Iterable[dom.Value]) -> dict[str, Outcome]:
-    """What becomes of lengths that were read into numpy or Python on the way: TorchScript keeps the example's."""
-    read = any(isinstance(v, (dom.Data, dom.Array)) and not v.fixed for v in values)
-    return {"torchscript": Outcome.WRONG_VALUES} if read else {}
 
 
 def _is_kernel(table: OpTable, name: str) -> bool:

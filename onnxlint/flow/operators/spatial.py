@@ -156,9 +156,8 @@ def _unfold(call: Call) -> Value:
     kernels, dilation, padding, stride = (call.arg(i, name) for i, name in enumerate(names, 1))
     rows = shapes.windows(2, kernels, stride, padding, dilation)
     area = [Const(w.kernel) if w.kernel is not None else CONFIG for w in rows]
-    return like(
-        call, (t.dims[0], shapes.fold((t.dims[1], *area)), shapes.fold(shapes.slid(t.dims[2:], rows))), None, t.kind
-    )
+    channels, slid = shapes.fold((t.dims[1], *area)), shapes.fold(shapes.slid(t.dims[2:], rows))
+    return like(call, (t.dims[0], channels, slid), None, t.kind)
 
 
 @handles("fold")
@@ -166,9 +165,8 @@ def _fold(call: Call) -> Value:
     t, output = call.tensor, call.arg(1, "output_size")
     if t.dims is None or len(t.dims) != 3:
         return like(call, None, t.lead, t.kind)
-    area = shapes.product(
-        [Const(k) if k is not None else CONFIG for k in shapes.each(call.arg(2, "kernel_size"), 2, None)]
-    )
+    kernel = shapes.each(call.arg(2, "kernel_size"), 2, None)
+    area = shapes.product([Const(k) if k is not None else CONFIG for k in kernel])
     sizes = output.items if isinstance(output, Tuple) and len(output.items) == 2 else (output, output)
     spatial = tuple(shapes.from_value(v or CONFIG) for v in sizes)
     channels = shapes.resized(t.dims[1], lambda n: n // area if area else None)

@@ -137,9 +137,7 @@ def result_by_table(call: Call, returns: str) -> dom.Value:
         return dom.Seq(like(call, None, None))
     if returns in ("int", "float", "bool", "other", "none"):
         return dom.CONFIG
-    if returns == "shape":
-        return dom.Shape(call.tensor)
-    return dom.UNKNOWN
+    return dom.Shape(call.tensor) if returns == "shape" else dom.UNKNOWN
 
 
 def numpy_result(call: Call) -> dom.Value:

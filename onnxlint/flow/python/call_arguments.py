@@ -110,9 +110,7 @@ def _missing(
 ) -> dom.Value:
     if loose is not None or default is None:
         return loose if loose is not None and default is None else dom.UNKNOWN
-    if isinstance(default, ast.Constant):
-        return dom.Const(default.value)
-    return engine.evaluate_default(unit, default)
+    return dom.Const(default.value) if isinstance(default, ast.Constant) else engine.evaluate_default(unit, default)
 
 
 def _names_a_dict(annotation: ast.expr) -> bool:

@@ -364,7 +364,7 @@ class Conditions(Arithmetic):
         self, node: ast.expr, v: dom.Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
     ) -> None:
         """Emit an Assertion; where it holds a declared axis to one size (by `equality`), say that too."""
-        pinned = (
+        if (
             isinstance(v, dom.Dim)
             and v.sure
             and v.form not in ("remainder", "equal")
@@ -373,8 +373,7 @@ class Conditions(Arithmetic):
             and len(node.ops) == 1
             and isinstance(node.ops[0], equality)
             and any(isinstance(d, dom.Dim) and d.plain for d in (self.eval(node.left), self.eval(node.comparators[0])))
-        )
-        if pinned and isinstance(v, dom.Dim):
+        ):
             sizes_as_numbers.pinned(self.engine, node, v, keyword, mask)
         self.engine.emit_read(observations.Assertion, node, v, mask)
 

@@ -152,9 +152,7 @@ def _has_a_layer_for_each(text: str, name: str) -> bool:
 
 def _text_about(unit: FunctionUnit, name: str) -> str:
     """The text of a function; of one with very many parameters the lines that name this one, with those before them."""
-    if len(unit.args.args) <= MANY:
-        return unit.text
-    return "\n".join(_lines_about(unit.text).get(name, ()))
+    return unit.text if len(unit.args.args) <= MANY else "\n".join(_lines_about(unit.text).get(name, ()))
 
 
 @lru_cache(maxsize=4)
@@ -174,9 +172,7 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     text = _text_about(unit, name)
     if _has_a_layer_for_each(text, name):
         return True
-    plural = re.search(r"[a-z]{2}s$|_(?:list|tuple)$", name) is not None and not name.endswith(
-        ("ss", "pos", "bias", "gas")
-    )
+    plural = re.search(r"[a-z]{2}s$|_(?:list|tuple)$", name) and not name.endswith(("ss", "pos", "bias", "gas"))
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
         rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b|\bself\.\w+\[\w+\]\({name}\[\w+\]"

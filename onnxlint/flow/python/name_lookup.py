@@ -43,9 +43,7 @@ def _assigned(engine: Defining, module: ModuleInfo, statement: ast.Assign | ast.
     if statement.value is None or unpacked or table:
         return UNKNOWN
     record = implicit_calls.named_tuple(module, statement)
-    if record is not None:
-        return ClassRef(record)
-    return engine.evaluate_expression(module, statement.value, "<module>")
+    return ClassRef(record) if record is not None else engine.evaluate_expression(module, statement.value, "<module>")
 
 
 def dotted(engine: Defining, full: str, importer: ModuleInfo) -> Value:

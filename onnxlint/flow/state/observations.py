@@ -56,8 +56,9 @@ class Observation(msgspec.Struct, frozen=True):
     @property
     def rank(self) -> tuple[Any, ...]:
         """The least of those with one key stands for all: exported ones first, then sure ones, then by its fields."""
-        own = (getattr(self, name) for name in self.__struct_fields__[_COMMON:])
-        return self.outside, DOUBTS.index(self.doubt), *map(_ordered, own)
+        own = [getattr(self, name) for name in self.__struct_fields__[_COMMON:]]
+        # A field that tells nothing comes last.
+        return self.outside, DOUBTS.index(self.doubt), *("~" if v is None or v == "" else str(v) for v in own)
 
     def and_also(self, other: Observation) -> Observation:
         """Both as one observation, whichever came first; what runs outside of every export adds nothing to the rest."""
@@ -77,11 +78,6 @@ class Observation(msgspec.Struct, frozen=True):
 
 
 _COMMON = len(Observation.__struct_fields__)
-
-
-def _ordered(v: Any) -> str:
-    """A field's value in the order of ranks: one that tells nothing comes last."""
-    return "~" if v is None or v == "" else str(v)
 
 
 class Branch(Observation, frozen=True):

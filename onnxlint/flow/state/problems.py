@@ -38,9 +38,8 @@ class Guard:
         except Exhausted as error:
             at = f", at line {error.at[1]}" if error.at else ""
             at += f" of {error.at[0]}" if error.at and error.at[0] != path else ""
-            message = (
-                f"{name} takes too many steps to analyse; what it does past the first {granted:,}{at}, is not seen"
-            )
+            unseen = f"what it does past the first {granted:,}{at}, is not seen"
+            message = f"{name} takes too many steps to analyse; {unseen}"
             self.problems.append(Problem(path, message, line=error.at[1] if error.at and error.at[0] == path else line))
         except RecursionError as error:
             self.problems.append(Problem(path, f"{name} is nested too deeply to analyse ({error})"))

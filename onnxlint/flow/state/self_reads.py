@@ -88,11 +88,9 @@ class Attributes:
 
     def _readers(self, cls: ClassInfo, name: str) -> set[str]:
         """The methods in which the attribute is read, and those that mention one of these."""
-        mentioned = {
-            method: set(_MENTIONED.findall(unit.text)) for c in cls.mro() for method, unit in c.methods.items()
-        }
-        readers = {method for method, names in mentioned.items() if name in names}
-        while more := {m for m, names in mentioned.items() if m not in readers and not names.isdisjoint(readers)}:
+        named = {method: set(_MENTIONED.findall(unit.text)) for c in cls.mro() for method, unit in c.methods.items()}
+        readers = {method for method, names in named.items() if name in names}
+        while more := {m for m, names in named.items() if m not in readers and not names.isdisjoint(readers)}:
             readers |= more
         return readers
 

@@ -198,7 +198,8 @@ class Summaries:
             yield
         finally:
             if lasting:
-                self._forget_readers()
+                for place, calls in self._earlier.items() if self._names else ():
+                    self._earlier[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
             else:
                 self._undo()
             self._here, self._assigned, self._names = outer
@@ -210,10 +211,6 @@ class Summaries:
                 obj.attrs.pop(name, None)
             else:
                 obj.attrs[name] = before
-
-    def _forget_readers(self) -> None:
-        for place, calls in self._earlier.items() if self._names else ():
-            self._earlier[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
 
 
 class RunningCall:

@@ -36,10 +36,8 @@ def choose(asked: str | None, origin: str, folder: Path | None) -> Choice:
     table = nearest(version)
     if _release(version) == _release(table):
         return Choice(table, origin)
-    notice = (
-        f"there is no operator table for torch {version}: the static pass uses the one for torch {table} ({origin})"
-    )
-    return Choice(table, origin, notice)
+    lack = f"there is no operator table for torch {version}"
+    return Choice(table, origin, f"{lack}: the static pass uses the one for torch {table} ({origin})")
 
 
 @cache

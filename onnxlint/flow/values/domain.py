@@ -510,12 +510,8 @@ class Truth(_Plain):
 
 
 # Every kind of value; of two kinds that join, what comes later stands for both.
-_Lower: TypeAlias = (
-    Scripted | Unknown | Const | Truth | Config | External | PyModule | ClassRef | Super | Partial | Method
-)
-Value: TypeAlias = (
-    _Lower | Lambda | Function | Layer | Instance | Dict | Tuple | Seq | Shape | Dim | Array | Data | Tensor
-)
+_Lower = Scripted | Unknown | Const | Truth | Config | External | PyModule | ClassRef | Super | Partial | Method
+Value = _Lower | Lambda | Function | Layer | Instance | Dict | Tuple | Seq | Shape | Dim | Array | Data | Tensor
 Args: TypeAlias = list[Value]  # what a call gives by position, and by name
 Kwargs: TypeAlias = dict[str, Value]
 

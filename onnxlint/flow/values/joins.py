@@ -114,14 +114,9 @@ def _order(v: dom.Value) -> tuple[str, int, str]:
 
 
 def _join_dim(a: dom.Dim, b: dom.Dim) -> dom.Value:
-    return dom.Dim(
-        a.axes | b.axes,
-        a.example if a.example == b.example else None,
-        _earlier(a.site, b.site),
-        a.plain and b.plain,
-        a.trace or b.trace,
-        least=max(a.least, b.least),
-    )
+    example, least = a.example if a.example == b.example else None, max(a.least, b.least)
+    site, plain = _earlier(a.site, b.site), a.plain and b.plain
+    return dom.Dim(a.axes | b.axes, example, site, plain, a.trace or b.trace, least=least)
 
 
 def _earlier(a: dom.Site | None, b: dom.Site | None) -> dom.Site | None:
@@ -149,18 +144,11 @@ def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
         lead = join_extents(leads[0], leads[1])
     elif dims is None:  # of the other no more is known than that it may be as long
         lead = next((d for d in leads if isinstance(d, (dom.Dim, dom.Data))), None)
-    return dom.Tensor(
-        dims,
-        lead,
-        dom.common_source((a, b)),
-        a.kind if a.kind == b.kind else "int" if {a.kind, b.kind} == {"int", "index"} else None,
-        a.view if a.view == b.view else None,
-        a.made_at if a.made_at == b.made_at else None,
-        a.trace or b.trace,
-        a.guessed and b.guessed,
-        a.parameter if a.parameter == b.parameter else "",
-        a.distinct and b.distinct,
-    )
+    kind = a.kind if a.kind == b.kind else "int" if {a.kind, b.kind} == {"int", "index"} else None
+    view, parameter = a.view if a.view == b.view else None, a.parameter if a.parameter == b.parameter else ""
+    made_at, trace = a.made_at if a.made_at == b.made_at else None, a.trace or b.trace
+    source, guessed, distinct = dom.common_source((a, b)), a.guessed and b.guessed, a.distinct and b.distinct
+    return dom.Tensor(dims, lead, source, kind, view, made_at, trace, guessed, parameter, distinct)
 
 
 def _join_shape(a: dom.Shape, b: dom.Shape) -> dom.Value:

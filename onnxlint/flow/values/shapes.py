@@ -251,9 +251,7 @@ def each(v: Value | None, rank: int, default: int | None) -> list[int | None]:
     """An argument for each of `rank` axes."""
     if v is None:
         return [default] * rank
-    if isinstance(v, dom.Tuple) and len(v.items) == rank:
-        return [as_int(i) for i in v.items]
-    return [as_int(v)] * rank
+    return [as_int(i) for i in v.items] if isinstance(v, dom.Tuple) and len(v.items) == rank else [as_int(v)] * rank
 
 
 def matmul(a: Tensor, b: Tensor) -> Dims | None:

@@ -30,9 +30,8 @@ def add_configuration(config: pytest.Config) -> None:
         if settings.config_file is not None and (settings.models or faults)
     )
     if not files:
-        raise pytest.UsageError(
-            f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
-        )
+        fault = f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
+        raise pytest.UsageError(fault)
     config.args += [file for file in files if file not in asked]
 
 
@@ -92,9 +91,7 @@ class ModelItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report, where that is what the test failed with."""
-        if isinstance(excinfo.value, NotExportable):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        return str(excinfo.value) if isinstance(excinfo.value, NotExportable) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the model is declared."""
@@ -105,9 +102,8 @@ def run_marked(item: pytest.Function, mark: pytest.Mark) -> bool:
     """Call the test with its fixtures, and check what it returns. Always true: nobody else has to call it."""
     item.stash[_CHECKED] = True
     if mark.args:
-        pytest.fail(
-            f'the mark `exportable` takes settings by name, such as `exporters="dynamo"`, not {mark.args!r}', False
-        )
+        fault = f'the mark `exportable` takes settings by name, such as `exporters="dynamo"`, not {mark.args!r}'
+        pytest.fail(fault, False)
     if inspect.iscoroutinefunction(item.obj):
         pytest.fail(f"{_SHOULD}, and this one is a coroutine", False)
     names = item._fixtureinfo.argnames
@@ -121,9 +117,8 @@ def run_marked(item: pytest.Function, mark: pytest.Mark) -> bool:
         pytest.fail(fault, False)
     if not result.ok:
         path, line, _ = item.reportinfo()  # the call of check_model stands in no file of the user's
-        models = tuple(
-            replace(model, path=display_path(Path(path)), line=(line or 0) + 1) for model in result.report.models
-        )
+        shown, number = display_path(Path(path)), (line or 0) + 1
+        models = tuple(replace(model, path=shown, line=number) for model in result.report.models)
         result = replace(result, report=replace(result.report, models=models))
         pytest.fail(f"{result.sentence}\n\n{result.text()}", False)
     return True
@@ -132,9 +127,8 @@ def run_marked(item: pytest.Function, mark: pytest.Mark) -> bool:
 def require_checked(item: pytest.Item) -> None:
     """Fail a test that ran without being asked for its model."""
     if not item.stash.get(_CHECKED, False):
-        pytest.fail(
-            f"{_SHOULD}, from a function or a method of a plain class: what unittest calls returns nothing", False
-        )
+        whence = "from a function or a method of a plain class: what unittest calls returns nothing"
+        pytest.fail(f"{_SHOULD}, {whence}", False)
 
 
 def _parted(returned: Any) -> tuple[Any, Any, dict[str, Any]]:

@@ -24,10 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marks known, and have the configuration collected where its models are asked for."""
-    description = (
-        "the test returns a model and what it is called with; it fails unless that survives the export to ONNX"
-    )
-    config.addinivalue_line("markers", f"{_MARK}(**settings): {description}")
+    about = "the test returns a model and what it is called with; it fails unless that survives the export to ONNX"
+    config.addinivalue_line("markers", f"{_MARK}(**settings): {about}")
     config.addinivalue_line("markers", "onnxlint: the test checks a declared model")
     if config.getoption("onnxlint", default=False):
         from onnxlint.integrations.pytest.model_tests import add_configuration

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxlint import verdicts
 from onnxlint.base.records import Finding, Report
 from onnxlint.integrations.review import ReviewError, comments
 from onnxlint.integrations.review.diff_places import Place, PullDiff, read_files
@@ -53,10 +54,7 @@ class Reviewer:
 
     def draft(self, report: Report, *, inline: bool = True) -> Draft:
         """What a review of the report says now, after what earlier ones said; without comments unless `inline`."""
-        shown = sorted(
-            (f for f in report.findings if self.show_all or not hidden(f)),
-            key=lambda f: (f.span.path, f.span.line, f.span.column, f.code),
-        )
+        shown = sorted((f for f in report.findings if self.show_all or not hidden(f)), key=verdicts.place)
         diff = read_files(self.pull.files(), lambda path: self.sources(os.path.join(self.root, path)), self.warn)
         places = [self._placed(finding, diff, inline) for finding in shown]
         if inline:
@@ -67,19 +65,16 @@ class Reviewer:
         posted = new[: max(0, self.most - standing)]
         elsewhere = [t for i, t in enumerate(places) if not t.comment and i not in said]
         elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), badness(t.finding)))
-        body = comments.summary(
-            report,
-            comments.Summary(
-                standing + len(posted),
-                [(places[i].path, places[i].finding, s.address) for i, s in sorted(said.items()) if not s.lines],
-                [(t.path, t.finding) for t in new[len(posted) :]],
-                [(t.path, t.finding) for t in elsewhere],
-                sorted(diff.unshown & {t.path for t in elsewhere}),
-                f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/",
-                self.part,
-            ),
-            show_all=self.show_all,
+        summary = comments.Summary(
+            standing + len(posted),
+            [(places[i].path, places[i].finding, s.address) for i, s in sorted(said.items()) if not s.lines],
+            [(t.path, t.finding) for t in new[len(posted) :]],
+            [(t.path, t.finding) for t in elsewhere],
+            sorted(diff.unshown & {t.path for t in elsewhere}),
+            f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/",
+            self.part,
         )
+        body = comments.summary(report, summary, show_all=self.show_all)
         concerned = len(new) > len(posted) or any(self._concerns(diff, t.finding) for t in elsewhere[:1])
         return self._drafted(body, [t.comment for t in posted if t.comment], concerned)
 

@@ -114,13 +114,8 @@ class Pull:
 def _read(item: Mapping[str, Any]) -> Said:
     last = item.get("line") or 0
     first = item.get("start_line") or last
-    return Said(
-        int(item["id"]),
-        str(item.get("body") or ""),
-        str(item.get("path") or ""),
-        range(first, last + 1) if last else range(0),
-        str(item.get("html_url") or ""),
-    )
+    body, path, address = (str(item.get(key) or "") for key in ("body", "path", "html_url"))
+    return Said(int(item["id"]), body, path, range(first, last + 1) if last else range(0), address)
 
 
 def _again(error: GitHubException, tried: int) -> RetryOption:

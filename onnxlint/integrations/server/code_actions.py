@@ -54,15 +54,10 @@ class Offer:
                 continue
             safe = fix.safety is Safety.SAFE
             warning = "" if safe else " (unsafe: may change what PyTorch computes)"
-            actions.append(
-                types.CodeAction(
-                    title=f"{finding.code}: {fix.title}{warning}",
-                    kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[self._diagnostic(finding)],
-                    is_preferred=safe or None,
-                    edit=self._edit(edits),
-                )
-            )
+            action = types.CodeAction(f"{finding.code}: {fix.title}{warning}", types.CodeActionKind.QuickFix)
+            action.diagnostics, action.is_preferred = [self._diagnostic(finding)], safe or None
+            action.edit = self._edit(edits)
+            actions.append(action)
         return actions
 
     def suppressions(self, findings: Sequence[Finding]) -> list[types.CodeAction]:

@@ -80,12 +80,9 @@ def fault(diagnosed: Diagnostic, places: Places) -> types.Diagnostic:
     line = min(diagnosed.line or 1, len(places.lines))
     text = places.lines[line - 1].rstrip()
     first = len(text) - len(text.lstrip()) + 1
-    return types.Diagnostic(
-        range=types.Range(places.position(line, first), places.position(line, len(text) + 1)),
-        message=words.clean(diagnosed.message),
-        severity=types.DiagnosticSeverity.Error if diagnosed.level == "error" else types.DiagnosticSeverity.Warning,
-        source=SOURCE,
-    )
+    where = types.Range(places.position(line, first), places.position(line, len(text) + 1))
+    severity = _SEVERITIES[Severity.ERROR if diagnosed.level == "error" else Severity.WARNING]
+    return types.Diagnostic(range=where, message=words.clean(diagnosed.message), severity=severity, source=SOURCE)
 
 
 def _related(finding: Finding, uri: Callable[[str], str]) -> list[types.DiagnosticRelatedInformation]:

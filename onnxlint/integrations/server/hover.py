@@ -35,15 +35,11 @@ def of_rule(rule: Contract, findings: Sequence[Finding] = ()) -> str:
         size = words.error_size(evidence)
         on = f" on {words.variation(evidence)}" if evidence.variation else ""
         message = ": ".join(part for part in (size, words.observed(evidence)) if part)
-        parts.append(f"*{words.exporter_name(evidence.exporter)}*{on} – {_literal(message)}")
+        message = re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", message)  # of others, as it is: no Markdown
+        parts.append(f"*{words.exporter_name(evidence.exporter)}*{on} – {message}")
         if evidence.repro:
             parts.append(f"Re-run: `python {words.clean(evidence.repro)}`")
     what, why, fix = (section.strip().split("\n\n")[0] for section in (rule.what, rule.why, rule.advice))
     parts += [what, why, f"**Fix.** {fix}"]
     parts.append(f"`onnxlint explain {rule.code}` tells more.")
     return "\n\n".join(part for part in parts if part)
-
-
-def _literal(text: str) -> str:
-    """Text of another program, which may look like Markdown or HTML, as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", text)

@@ -155,9 +155,8 @@ def _compare_exactly(index: int, ours: Tensor, theirs: Tensor, wide: Tensor | No
         return None if bool(unlike.any()) else Difference(index, "", 0.0, passes=True)
     gap = (ours.double() - theirs.double()).abs()[wrong]
     kind = "booleans" if theirs.dtype == torch.bool else "integers"
-    return Difference(
-        index, f"{count} of {theirs.numel()} {kind} differ", float(gap.max()), _relative(gap, theirs[wrong])
-    )
+    what = f"{count} of {theirs.numel()} {kind} differ"
+    return Difference(index, what, float(gap.max()), _relative(gap, theirs[wrong]))
 
 
 def _compare_floats(

@@ -205,12 +205,8 @@ def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
 def _look_at_inputs(eager: Eager, confirmation: Confirmation, runtime: Runtime) -> None:
     tensors = {name for name, leaf in eager.base.leaves.items() if isinstance(leaf, (torch.Tensor, bool, int, float))}
     confirmation.vanished = [name for name in eager.base.leaves if name in tensors - confirmation.inputs]
-    confirmation.constant = [
-        (name, axis, dim)
-        for name, axes in eager.example.dynamic.items()
-        for axis, dim in axes.items()
-        if runtime.constant_dims(confirmation.export.inputs, name, axis)
-    ]
+    asked = [(name, axis, dim) for name, axes in eager.example.dynamic.items() for axis, dim in axes.items()]
+    confirmation.constant = [at for at in asked if runtime.constant_dims(confirmation.export.inputs, *at[:2])]
 
 
 def trial(probe: Probe, eager: Eager, confirmation: Confirmation, run: Run) -> Trial:

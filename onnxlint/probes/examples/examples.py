@@ -116,10 +116,8 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         named = {n: {axis: dim.name for axis, dim in enumerate(s.dims) if dim.name} for n, s in specs.items()}
         named = {name: axes for name, axes in named.items() if axes}
         dynamic = {n: {**named.get(n, {}), **probe.dynamic.get(n, {})} for n in (*named, *probe.dynamic)}
-    by_position = [
-        p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY
-    ]
-    args, kwargs, parameters = _arrange(inputs, names, more, by_position)
+    in_order = [p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY]
+    args, kwargs, parameters = _arrange(inputs, names, more, in_order)
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
@@ -241,11 +239,11 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
 
 
 def _arrange(
-    inputs: Any, names: list[str], more: bool, by_position: list[str]
+    inputs: Any, names: list[str], more: bool, in_order: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     if isinstance(inputs, Mapping):
         _check_names(inputs, names, more, "inputs")
-        front = list(itertools.takewhile(lambda name: name in inputs, by_position))  # no gap before them
+        front = list(itertools.takewhile(lambda name: name in inputs, in_order))  # no gap before them
         rest = {name: value for name, value in inputs.items() if name not in front}
         return tuple(inputs[n] for n in front), rest, (*front, *rest)
     if isinstance(inputs, torch.Tensor):
@@ -253,9 +251,9 @@ def _arrange(
     if not isinstance(inputs, (tuple, list)):
         remedy = "return a tuple of positional arguments, or a dict by parameter name"
         raise ProbeFailure(f"the example inputs are {_describe(inputs)}", remedy)
-    if len(inputs) > len(by_position) and not more:
-        reason = f"there are {len(inputs)} example inputs, but forward takes {len(by_position)} by position"
-        raise ProbeFailure(reason, "return a dict by parameter name" if len(by_position) < len(names) else None)
+    if len(inputs) > len(in_order) and not more:
+        reason = f"there are {len(inputs)} example inputs, but forward takes {len(in_order)} by position"
+        raise ProbeFailure(reason, "return a dict by parameter name" if len(in_order) < len(names) else None)
     extra = [f"input_{k}" for k in range(len(names), len(inputs))]
     return tuple(inputs), {}, (*names[: len(inputs)], *extra)
 

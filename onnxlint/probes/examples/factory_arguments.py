@@ -18,9 +18,7 @@ def _value(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     inner = build({k: v for k, v in value.items() if k != TARGET})
-    if TARGET not in value:
-        return inner
-    return pkgutil.resolve_name(value[TARGET])(**inner)
+    return inner if TARGET not in value else pkgutil.resolve_name(value[TARGET])(**inner)
 
 
 def spell(arguments: Mapping[str, Any]) -> str:

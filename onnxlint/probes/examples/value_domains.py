@@ -251,6 +251,4 @@ def _base(
         return torch.randint(int(low), int(high) + 1, shape).float()
     if low >= 0 and example.dim() > 0 and bool(((example.sum(-1) - 1).abs() < 1e-3).all()):
         return torch.randn(shape).softmax(-1)
-    if low >= 0:
-        return low + (high - low) * torch.rand(shape)
-    return torch.randn(shape) * spread + float(finite.mean())
+    return low + (high - low) * torch.rand(shape) if low >= 0 else torch.randn(shape) * spread + float(finite.mean())

@@ -209,9 +209,8 @@ def _maker(probe: Probe, model: torch.nn.Module, example: Example) -> Maker:
                 bounds = probe.ranges.get(label, probe.ranges.get(root(label)))
                 sample = sampler(value.cpu(), limits[label], bounds)
                 if bounds is None and label in full:
-                    sample = length_sampler(
-                        value.cpu(), int(full[label] * (measured(label, str(value.dtype), now) or 1))
-                    )
+                    longest = int(full[label] * (measured(label, str(value.dtype), now) or 1))
+                    sample = length_sampler(value.cpu(), longest)
                 made[key] = sample(now[label], mode).to(value.device)
             return made[key]
 

@@ -73,11 +73,7 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
         for place in strong or candidates:
             chosen.setdefault(line_of(place), replace(place, trial=trial))
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
-    needed = [
-        line
-        for line, trials in explained.items()
-        if not _shown_by_others(confirmation, trials, [t for t in trials if t in traced], explained.values())
-    ]
+    needed = [line for line in chosen if not _shown_by_others(confirmation, explained[line], traced, explained)]
     refusing = [node for node in _refusing_nodes(confirmation, failing) if node is not None]
     near = {_function(frame) for node in refusing for frame in graph.onnx_frames(node, root)[:1]}
 
@@ -117,15 +113,16 @@ def _function(location: Location) -> tuple[str, str]:
 
 
 def _shown_by_others(
-    confirmation: Confirmation, trials: list[Trial], traced: list[Trial], others: Iterable[list[Trial]]
+    confirmation: Confirmation, trials: list[Trial], traced: list[Trial], places: dict[Line, list[Trial]]
 ) -> bool:
-    """Whether another place explains the trials that were `traced` and more, refused at the same nodes."""
+    """Whether another place explains those of the trials that were `traced` and more, refused at the same nodes."""
 
     def names(trials: list[Trial]) -> set[str | None]:
         return {node.name if node is not None else None for node in _refusing_nodes(confirmation, trials)}
 
     mine = names(trials)
-    wider = [more for more in others if len(more) > len(trials) and all(trial in more for trial in traced)]
+    again = [trial for trial in trials if trial in traced]
+    wider = [more for more in places.values() if len(more) > len(trials) and all(trial in more for trial in again)]
     return None not in mine and any(mine <= names([trial for trial in more if trial not in trials]) for more in wider)
 
 

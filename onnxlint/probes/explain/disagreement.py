@@ -209,9 +209,8 @@ def _judge_file(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: S
     owner = "OpenVINO (openvinotoolkit/openvino)" if openvino else "microsoft/onnxruntime"
     others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)
     if others:
-        return Fault.RUNTIME, (
-            f"the file is right, {' and '.join(others)} answers as PyTorch does: report it to {owner}"
-        )
+        answered = f"the file is right, {' and '.join(others)} answers as PyTorch does"
+        return Fault.RUNTIME, f"{answered}: report it to {owner}"
     if right and all(setup.optimized for setup in all_wrong):
         return Fault.OPTIMIZER, (
             f"only {who}'s optimizations change the answer: "

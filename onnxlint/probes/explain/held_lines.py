@@ -106,9 +106,8 @@ class _Hold:
 def _lines(places: Sequence[Explanation]) -> str:
     """`line 3`, `lines 3 and 5`; with their files where these are several."""
     several = len({place.frames[0].path for place in places}) > 1
-    lines = [
-        f"{place.frames[0].path}:{place.frames[0].line}" if several else str(place.frames[0].line) for place in places
-    ]
+    ats = [(place.frames[0].path, place.frames[0].line) for place in places]
+    lines = [f"{path}:{line}" if several else str(line) for path, line in ats]
     return f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
 
 

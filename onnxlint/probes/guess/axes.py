@@ -86,12 +86,10 @@ def _moves(
 
 def resized(guess: Guesses, sizes: Mapping[Axis, int]) -> dict[str, Guess]:
     """A guess with other sizes on some axes."""
-    return {
-        name: Slot(slot.dtype, tuple(sizes.get((name, a), size) for a, size in enumerate(slot.shape)))
-        if isinstance(slot, Slot)
-        else slot
-        for name, slot in guess.items()
-    }
+    changed = dict(guess)
+    for name, slot in slots_of(guess).items():
+        changed[name] = Slot(slot.dtype, tuple(sizes.get((name, a), size) for a, size in enumerate(slot.shape)))
+    return changed
 
 
 def _cached(slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:

@@ -99,12 +99,11 @@ def _of_batch(guesses: list[Guess], main: Slot | None) -> list[Guess]:
 def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
     """Whether a run went well, and not as the one with these outputs."""
     other = values(trial.output)
-    return trial.error is None and (
-        len(outputs) != len(other)
-        or any(
-            a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True)
-            for a, b in zip(outputs, other, strict=True)
-        )
+    if trial.error is not None or len(outputs) != len(other):
+        return trial.error is None
+    return any(
+        a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True)
+        for a, b in zip(outputs, other, strict=True)
     )
 
 

@@ -77,9 +77,7 @@ def axis_name(parameter: str, rank: int, axis: int, feature: int | None) -> str:
         return dict(zip(free, names, strict=True)).get(axis, other) if len(free) == len(names) else other
     if rank <= 3 and AUDIO.search(parameter):
         return "samples"
-    if rank <= 3 or MASK.search(parameter):
-        return "sequence"
-    return other
+    return "sequence" if rank <= 3 or MASK.search(parameter) else other
 
 
 def suggestion(parameter: str) -> str:

@@ -33,6 +33,7 @@ _ANY = ("first", "second")  # the keys of a dict that is asked for none by name
 
 _TYPES = {"Int": "int32", "Short": "int16", "Half": "float16", "Double": "float64", "BFloat16": "bfloat16"}
 _TYPED = re.compile(rf"\b({'|'.join(_TYPES)})Tensor\b")
+_PLAIN = re.compile(r"(int|bool|float)(?: \| None)?|Optional\[(int|bool|float)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +164,7 @@ def _of_its_layer(p: Asked, facts: Facts) -> list[Guess]:
 def _annotated(p: Asked, facts: Facts) -> list[Guess]:
     """Jaxtyping says dtype and axes; plain types say that it is no tensor."""
     note = p.annotation
-    if isinstance(note, str) and (
-        plain := re.fullmatch(r"(int|bool|float)(?: \| None)?|Optional\[(int|bool|float)\]", note)
-    ):
+    if isinstance(note, str) and (plain := _PLAIN.fullmatch(note)):
         note = {"int": int, "bool": bool, "float": float}[plain[1] or plain[2]]
     if note in (bool, float):
         return [Plain(1.0 if note is float else False)]

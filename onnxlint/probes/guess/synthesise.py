@@ -172,6 +172,4 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         keys = {k: k if k.isascii() and k.replace("_", "").isalnum() else json.dumps(k) for k in value}
         return "{ " + ", ".join(f"{keys[k]} = {_toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    return json.dumps(value)
+    return "[" + ", ".join(_toml(v) for v in value) + "]" if isinstance(value, (list, tuple)) else json.dumps(value)

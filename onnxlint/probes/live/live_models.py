@@ -107,9 +107,8 @@ def _unpacked(call: Call) -> Call:
     program = call.model
     args, kwargs = program.example_inputs or (call.args, dict(call.kwargs))
     exporters = tuple(name for name in call.exporters if name == "dynamo") or call.exporters
-    return replace(
-        call, model=program.module(), args=args, kwargs=kwargs, program=program, onnx=False, exporters=exporters
-    )
+    given = replace(call, model=program.module(), args=args, kwargs=kwargs)
+    return replace(given, program=program, onnx=False, exporters=exporters)
 
 
 def _name(call: Call) -> str:
@@ -205,9 +204,8 @@ def _movable(dynamic: Axes, values: Mapping[str, Any]) -> Axes:
     """The dims that variations can move: those of tensors in plain containers, wherever they occur."""
     tensors = dict(_plain(values.items()))
     stuck = {dim for leaf, axes in dynamic.items() if leaf not in tensors for dim in axes.values()}
-    moving = [
-        (leaf, {a % tensors[leaf].dim(): d for a, d in dynamic[leaf].items()}) for leaf in dynamic if leaf in tensors
-    ]
+    plain = ((leaf, axes) for leaf, axes in dynamic.items() if leaf in tensors)
+    moving = [(leaf, {axis % tensors[leaf].dim(): dim for axis, dim in axes.items()}) for leaf, axes in plain]
     sizes: dict[str, int] = {}
     for leaf, axes in moving:
         for axis, dim in axes.items():

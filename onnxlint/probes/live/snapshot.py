@@ -18,9 +18,7 @@ from onnxlint.probes.process import forkserver, wire
 
 # What the processes of all probes have in theirs.
 ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     "PYTHONHASHSEED": "0",
     "ORT_DISABLE_TELEMETRY": "1",  # it sends what is run to its makers, from a thread that would not survive a fork
     "TOKENIZERS_PARALLELISM": "false",  # its threads would not survive a fork

@@ -140,9 +140,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
 
     def _margin(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Of a tensor's truth: it holds where the number is not 0."""
-        if tensor.dtype == torch.bool:
-            return self._margins.get(id(tensor))
-        return self._number(tensor).abs()
+        return self._margins.get(id(tensor)) if tensor.dtype == torch.bool else self._number(tensor).abs()
 
     def _number(self, value: Any) -> torch.Tensor:
         if not isinstance(value, torch.Tensor):

@@ -105,9 +105,8 @@ def _picks(inner: FrameType) -> bool:
         return False
     code = frame.f_code.co_code
     operation = dis.opname[code[frame.f_lasti]]
-    return operation in ("BINARY_SUBSCR", "STORE_SUBSCR") or (
-        operation == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT
-    )
+    subscript = operation == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT
+    return subscript or operation in ("BINARY_SUBSCR", "STORE_SUBSCR")
 
 
 @functools.cache
@@ -199,14 +198,9 @@ def _watched_draws(records: Records) -> Iterator[None]:
 @functools.lru_cache(maxsize=1)
 def _user_modules(loaded: int) -> tuple[ModuleType, ...]:
     """The loaded modules that a user wrote; looked for again when the number of `loaded` modules has changed."""
-    return tuple(
-        module
-        for module in list(sys.modules.values())
-        if isinstance(module, ModuleType)
-        and (file := module.__dict__.get("__file__"))
-        and is_user_code(file)
-        and not is_installed(file)
-    )
+    modules = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
+    files = ((module, module.__dict__.get("__file__")) for module in modules)
+    return tuple(module for module, file in files if file and is_user_code(file) and not is_installed(file))
 
 
 @contextlib.contextmanager

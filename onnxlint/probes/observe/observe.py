@@ -91,9 +91,7 @@ def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
         return copies[id(value)]
     if type(value) is dict:
         return {key: clone(item, copies) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(clone(item, copies) for item in value)
-    return value
+    return type(value)(clone(item, copies) for item in value) if type(value) in (list, tuple) else value
 
 
 def _copy(value: torch.Tensor) -> torch.Tensor:

@@ -101,9 +101,8 @@ class Channel:
 
     def raised(self, error: BaseException, kind: str) -> None:
         """Tell that `run_probe` itself did not return: `kind` is `exit` for SystemExit, else `error`."""
-        frames = [
-            [f.f_code.co_filename, line or 0, f.f_code.co_name] for f, line in traceback.walk_tb(error.__traceback__)
-        ]
+        codes = ((frame.f_code, line or 0) for frame, line in traceback.walk_tb(error.__traceback__))
+        frames = [[code.co_filename, line, code.co_name] for code, line in codes]
         try:
             text = repr(error.code) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
         except BaseException as fault:  # noqa: BLE001 - the error is the model's own, and cannot say what it is

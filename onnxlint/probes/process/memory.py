@@ -60,6 +60,4 @@ class Gauge:
 
 def human(size: int) -> str:
     """Return a size as people write it: `512 MiB`, `2.0 GiB`."""
-    if size < 1024**3:
-        return f"{max(size // 1024**2, 1)} MiB"
-    return f"{size / 1024**3:.1f} GiB"
+    return f"{max(size // 1024**2, 1)} MiB" if size < 1024**3 else f"{size / 1024**3:.1f} GiB"

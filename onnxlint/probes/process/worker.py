@@ -267,9 +267,8 @@ def _look_beneath_dropout(probe: Probe, costs: Costs, before: Sequence[Export], 
             if costs.parts[first.exporter] > _NEARLY * costs.left(math.inf):
                 costs.tell(f"what else than dropout the {first.exporter} export gets wrong was not looked for")
                 continue
-            confirmation, outcome, _ = _judged(
-                probe, eager, _export(probe, eager, first.exporter, sheet.scratch), sheet
-            )
+            export = _export(probe, eager, first.exporter, sheet.scratch)
+            confirmation, outcome, _ = _judged(probe, eager, export, sheet)
             if outcome in _UNEXPLAINED:
                 continue
             for e in attribution.attribute(probe, eager, confirmation, outcome):

@@ -47,21 +47,15 @@ def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Pa
     _copy(small.file, folder / FILE)
     versions = (f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
     text = _COMPARE.format(
-        claim=case.docstring_claim,
+        case=case,
+        probe=probe,
         model=FILE,
-        exporter=case.exporter,
-        name=probe.name,
         place=f", captured at {probe.path}:{probe.line}," if probe.path else "",
-        opset=probe.opset,
-        variation=case.variation,
         versions=", ".join(versions),
         whole=f" With `{WHOLE}`: on the input before it was made small." if whole is not None else "",
         inputs=repr({name: f"input_{k}" for k, name in enumerate(small.feeds)}),
         outputs=len(small.answers),
-        runtime=case.setup.engine.title,
-        needs=case.needs,
         session=session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=FILE),
-        limit=repr(case.limit),
     )
     return keep_script(probe, folder, text)
 
@@ -100,14 +94,12 @@ def write_model(
     packed, options = call
     folders = dict.fromkeys(map(os.path.abspath, sys.path))  # but for the environment's, which the script has anyway
     text = _EXPORT.format(
-        claim=case.docstring_claim,
-        name=probe.name,
+        case=case,
+        probe=probe,
         model=_MODEL,
         search_path=[p for p in folders if os.path.isdir(p) and not p.startswith((sys.prefix, sys.base_prefix))],
         packed=packed,
         dynamo=case.exporter == "dynamo",
-        opset=probe.opset,
         options=options,
-        exporter=case.exporter,
     )
     return keep_script(probe, folder, text)

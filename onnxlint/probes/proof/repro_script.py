@@ -77,43 +77,34 @@ def folder_of(probe: Probe, exporter: str, number: int) -> Path:
 def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, arrays: _Arrays) -> str:
     module, _, attribute = probe.factory.partition(":")
     head = _HEAD.format(
-        claim=case.docstring_claim,
+        case=case,
         search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
         whole=f" With `{WHOLE}`: on the input before it was made small." if case.whole else "",
         module=module,
         attribute=attribute,
         arguments=spell(probe.arguments),
-        needs=case.needs,
         preamble=f"\n{case.preamble}\n\n" if case.preamble else "",
         mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),
-        variation=case.variation,
-        calls=case.calls,
     )
     if case.exporter == "eager":
         return head + 'print("PyTorch accepts the input")\n'
     dynamo = case.exporter == "dynamo"
     packed, options = _call(model, example, dynamo)
     tail = _TAIL.format(
+        case=case,
+        probe=probe,
         packed=packed,
         dynamo=dynamo,
-        opset=probe.opset,
         options=options,
         session=session(case.setup, _ONNX_RUNTIME, _OPENVINO),
         others=(_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED,
-        runtime=case.setup.engine.title,
         leaves=_leaves(model, example, case, dynamo),
-        exporter=case.exporter,
-        limit=repr(case.limit),
-        proof=_proof(case),
+        # Lines that run PyTorch with what the conversions at the lines at fault gave on the example.
+        proof=_HELD.format(held=dict(case.held), case=case) if case.held else "",
     )
     return head + tail
-
-
-def _proof(case: Counterexample) -> str:
-    """Lines that run PyTorch with what the conversions at the lines at fault gave on the example."""
-    return _HELD.format(held=dict(case.held), runtime=case.setup.engine.title) if case.held else ""
 
 
 def _call(model: torch.nn.Module, example: Example, dynamo: bool) -> tuple[str, str]:

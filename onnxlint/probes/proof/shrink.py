@@ -140,9 +140,7 @@ class _Shrinker:
         if LENGTHS.search(word(name).lower()) and isinstance(whole, torch.Tensor) and whole.numel():
             leaf = leaf.clamp(min=whole.min())  # nobody asks for a row of length 0 who did not before
         bounds = self.probe.ranges.get(name.partition(".")[0])
-        if bounds is None or leaf.dtype == torch.bool or leaf.is_complex():
-            return leaf
-        return leaf.clamp(*bounds)
+        return leaf if bounds is None or leaf.dtype == torch.bool or leaf.is_complex() else leaf.clamp(*bounds)
 
     def _shows(self, run: Run) -> tuple[bool, bool]:
         """Whether the input goes another way than the example there, and whether it breaks a guard made there."""

@@ -72,12 +72,8 @@ def _only(names: Sequence[str], plan: Plan) -> Plan:
     if not names:
         return plan
     planned = {probe.name for probe in plan.probes} | {model.name for model in plan.unprobed}
-    return Plan(
-        tuple(p for p in plan.probes if p.name in names),
-        tuple(m for m in plan.unprobed if m.name in names),
-        0,
-        tuple(name for name in names if name not in planned),
-    )
+    probes, unprobed = tuple(p for p in plan.probes if p.name in names), (m for m in plan.unprobed if m.name in names)
+    return Plan(probes, tuple(unprobed), 0, tuple(name for name in names if name not in planned))
 
 
 def plan_captured(settings: Settings, captured: Captured) -> Plan:

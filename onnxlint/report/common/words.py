@@ -234,9 +234,8 @@ def variation(evidence: Evidence) -> str:
 
 def observed(evidence: Evidence) -> str:
     """What was seen, without terminal escapes; long numbers are rounded."""
-    shown = _TWICE.sub(
-        r"gives \g<value> on the example and other values on this input", _DIGEST.sub("", evidence.detail)
-    )
+    shown = _DIGEST.sub("", evidence.detail)
+    shown = _TWICE.sub(r"gives \g<value> on the example and other values on this input", shown)
     detail = cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(shown)), LONGEST_DETAIL)
     return f"{detail}; {plain(evidence.proof)}" if evidence.proof else detail
 
@@ -294,9 +293,7 @@ def clean(text: str) -> str:
 
 def visible(text: str) -> str:
     """The text with every character that could steer a terminal, or turn the line around, replaced by a visible one."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if _harmless(c) else _picture(c) for c in text)
+    return text if text.isascii() and text.isprintable() else "".join(c if _harmless(c) else _picture(c) for c in text)
 
 
 def plain(text: str) -> str:

@@ -26,9 +26,8 @@ def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Ite
         yield f"{place(diagnostic.path, diagnostic.line)}{diagnostic.level}: {words.clean(diagnostic.message)}"
     if not quiet:
         yield run_summary.headline(whole, show_all=show_all)
-        yield from filter(
-            None, (say(whole, show_all=show_all) for say in (run_summary.reproductions, run_summary.fixes))
-        )
+        more = (say(whole, show_all=show_all) for say in (run_summary.reproductions, run_summary.fixes))
+        yield from filter(None, more)
 
 
 def place(path: str | None, line: int | None, column: int = 1) -> str:

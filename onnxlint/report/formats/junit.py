@@ -13,9 +13,8 @@ def junit(report: Report, whole: Report) -> str:
 
     A note is a case that passes and says something. The attributes are those of the schema of Jenkins' xunit plugin.
     """
-    suites = [
-        _suite(path, map(_finding, findings)) for path, findings in groupby(report.findings, lambda f: f.span.path)
-    ]
+    files = groupby(report.findings, lambda f: f.span.path)
+    suites = [_suite(path, map(_finding, findings)) for path, findings in files]
     cases = [case for model in report.models for case in _model(model)]
     if cases:
         suites.append(_suite("models", cases))

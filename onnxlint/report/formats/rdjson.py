@@ -15,24 +15,14 @@ _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NO
 
 def rdjson(report: Report, whole: Report, sources: Sources) -> dict[str, Any]:
     """A `DiagnosticResult` as github.com/reviewdog/reviewdog describes it in proto/rdf."""
-    return {
-        "source": {"name": "onnxlint"},
-        "diagnostics": [
-            *(_finding(finding, sources) for finding in report.findings),
-            *(
-                _message("INFO", words.unprobed_sentence(model), model.path, model.line)
-                for model in report.models
-                if model.status is ModelStatus.NOT_PROBED and model.path
-            ),
-            *(_message("ERROR", sentence, place.path, place.line) for place, sentence in words.failures(whole)),
-            *(
-                _message(
-                    "ERROR" if d.level == "error" else "WARNING", words.clean(d.message), d.path or "", d.line or 1
-                )
-                for d in report.diagnostics
-            ),
-        ],
-    }
+    diagnostics = [_finding(finding, sources) for finding in report.findings]
+    unprobed = (model for model in report.models if model.status is ModelStatus.NOT_PROBED and model.path)
+    diagnostics += [_message("INFO", words.unprobed_sentence(m), m.path, m.line) for m in unprobed]
+    diagnostics += [_message("ERROR", sentence, place.path, place.line) for place, sentence in words.failures(whole)]
+    for d in report.diagnostics:
+        severity = "ERROR" if d.level == "error" else "WARNING"
+        diagnostics.append(_message(severity, words.clean(d.message), d.path or "", d.line or 1))
+    return {"source": {"name": "onnxlint"}, "diagnostics": diagnostics}
 
 
 def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:

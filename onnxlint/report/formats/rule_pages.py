@@ -34,9 +34,8 @@ def explain_rule(rule: Contract, *, color: bool, width: int) -> str:
     """The contract of one rule: what becomes of it in each exporter, then its sections."""
     console = Page(color=color, width=max(_NARROWEST, min(width, 110)), theme=_THEME)
     head = Text.styled(rule.code, f"bold {_COLOURS[rule.severity]}")
-    console.print(
-        head.append(f"  {rule.name}", style="bold").append(f"  {rule.severity}", style=_COLOURS[rule.severity])
-    )
+    head.append(f"  {rule.name}", style="bold")
+    console.print(head.append(f"  {rule.severity}", style=_COLOURS[rule.severity]))
     console.print(Text(rule.title))
     console.print()
     for exporter, outcome in rule.effects.items():
@@ -60,19 +59,12 @@ def rules_table(catalogue: Mapping[str, Contract], *, color: bool, width: int) -
     """All rules by family: code, name, severity, what becomes of it in each exporter, what the fix promises."""
     console = Page(color=color, width=max(_NARROWEST_TABLE, width), theme=_THEME)
     rules = sorted(catalogue.values(), key=lambda rule: rule.code)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="bold",
-        border_style="dim",
-    )
-    table.add_column("code", no_wrap=True)
-    table.add_column("name", no_wrap=True)
-    table.add_column("severity", no_wrap=True)
-    table.add_column("TorchScript", overflow="fold", min_width=10)
-    table.add_column("dynamo", overflow="fold", min_width=10)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.header_style, table.border_style = "bold", "dim"
+    for column in ("code", "name", "severity"):
+        table.add_column(column, no_wrap=True)
+    for column in ("TorchScript", "dynamo"):
+        table.add_column(column, overflow="fold", min_width=10)
     table.add_column("fix", no_wrap=True)
     for family, members in groupby(rules, key=lambda rule: rule.code[:-2]):
         first, *others = members

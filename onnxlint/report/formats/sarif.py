@@ -93,14 +93,13 @@ def _location(span: Span, *, symbol: str = "", message: str = "") -> dict[str, A
 
 def _region(span: Span) -> dict[str, int]:
     """The whole line if the span is empty."""
-    if (span.line, span.column) >= (span.end_line, span.end_column):
-        return {"startLine": max(1, span.line)}
-    return {
-        "startLine": span.line,
-        "startColumn": span.column,
-        "endLine": span.end_line,
-        "endColumn": max(1, span.end_column),
-    }
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    return {"startLine": max(1, span.line)} if start >= end else _between(start, end)
+
+
+def _between(start: tuple[int, int], end: tuple[int, int]) -> dict[str, int]:
+    """SARIF columns count from 1; a column 0 of ours means the same."""
+    return {"startLine": start[0], "startColumn": max(1, start[1]), "endLine": end[0], "endColumn": max(1, end[1])}
 
 
 def _artifact(path: str) -> dict[str, str]:
@@ -122,14 +121,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _replacement(edit: Edit) -> dict[str, Any]:
-    """SARIF columns count from 1; a column 0 of ours means the same."""
-    region = {
-        "startLine": edit.start[0],
-        "startColumn": max(1, edit.start[1]),
-        "endLine": edit.end[0],
-        "endColumn": max(1, edit.end[1]),
-    }
-    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+    return {"deletedRegion": _between(edit.start, edit.end), "insertedContent": {"text": edit.text}}
 
 
 def _invocation(report: Report, whole: Report) -> dict[str, Any]:

@@ -50,9 +50,8 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
     whole = f"{made} on {words.variation(replace(evidence, reduced=False, runtime=''))}"
     whole = f"{words.cut(whole, _TITLE - 12)} (unreduced)" if evidence.reduced else words.cut(whole, _TITLE)
     titles = ((_LEFT, f"{made} on the example"), (_RIGHT, whole), (_SOURCE, "source"))
-    changed = [
-        f"{_named(row.left)} on the example, {_named(row.right)} on this input" for row in diff.rows if row.differs
-    ]
+    differing = [row for row in diff.rows if row.differs]
+    changed = [f"{_named(row.left)} on the example, {_named(row.right)} on this input" for row in differing]
     lines: list[View] = []
     before: list[tuple[str, int]] = []
     for row, top in zip(diff.rows, tops, strict=True):

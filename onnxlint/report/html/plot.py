@@ -51,9 +51,7 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
             groups.append((round(_LEFT + step * (at + count / 2), 1), name))
         at += count
         borders.append(round(_LEFT + step * at, 1))
-    summary = (
-        f"{model} in {exporter}: of {words.count(len(tried), 'input')}, {len(tried) - len(wrong)} agree with PyTorch"
-    )
+    agreeing = f"of {words.count(len(tried), 'input')}, {len(tried) - len(wrong)} agree with PyTorch"
     worst = "; ".join(_described(one) for one in wrong[:4])
     measured = all(one.max_abs is not None for one in tried if one.result == "agrees")
     return View(
@@ -67,7 +65,7 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
         ticks=ticks if sizes else (),
         groups=groups,
         borders=borders[:-1],
-        text=f"{summary}. {worst}",
+        text=f"{model} in {exporter}: {agreeing}. {worst}",
     )
 
 

@@ -158,11 +158,8 @@ class Tree:
 
     def code(self, node: cst.CSTNode, beside: cst.CSTNode | None = None) -> str:
         """The text of any node, also of one that was made; its lines are indented as those of a node of this tree."""
-        module = (
-            self.module
-            if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.BaseSuite))
-            else self.root
-        )
+        indented = isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.BaseSuite))
+        module = self.module if indented else self.root
         state = CodegenState(module.default_indent, module.default_newline)
         while beside is not None:
             if isinstance(beside := self.parents.get(beside), (cst.IndentedBlock, cst.Match)):
@@ -184,8 +181,7 @@ class _Offsets(CodegenState):
         self._starts: list[int] = []
 
     def add_indent_tokens(self) -> None:
-        for token in self.indent_tokens:
-            self._at += len(token)
+        self._at += sum(map(len, self.indent_tokens))
 
     def add_token(self, value: str) -> None:
         self._at += len(value)
@@ -208,8 +204,7 @@ class _Offsets(CodegenState):
 
 @cache
 def _parts(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    names = kind.__dataclass_fields__
-    return tuple(name for name in names if not name.startswith(_FORMAT))
+    return tuple(name for name in kind.__dataclass_fields__ if not name.startswith(_FORMAT))
 
 
 @cache

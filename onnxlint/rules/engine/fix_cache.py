@@ -58,20 +58,14 @@ def with_cached_fixes(
                 parts[n] = b""
         return Written(wholes[path], parts, fixes, tuple(broken))
 
+    def key(path: str) -> bytes:
+        return digest(os.path.abspath(path).encode())
+
     def fits(path: str, written: Written) -> bool:
         return written.whole == wholes[path]
 
     fixed = list(findings)
-    results = by_file(
-        KIND,
-        texts,
-        Written,
-        lambda path: digest(os.path.abspath(path).encode()),
-        work,
-        fits,
-        store,
-        workers if failures is not None else ALONE,
-    )
+    results = by_file(KIND, texts, Written, key, work, fits, store, workers if failures is not None else ALONE)
     for path, written in results.items():
         for n, fix in zip(by_path[path], written.fixes, strict=True):
             fixed[n] = replace(findings[n], fix=fix)

@@ -44,7 +44,9 @@ def with_fixes(
         if rule is not None and page is not None:
             try:
                 written = _written(rule, finding, page)
-                fix = _checked(written) if is_of_package(finding.code) else written
+                if is_of_package(finding.code):  # what its rule wrote may be anything; what is no fix ends in an error
+                    written = msgspec.msgpack.decode(msgspec.msgpack.encode(written), type=Fix | None)
+                fix = written
             except LeftOut:
                 left_out[path] += 1
             except BaseException as error:
@@ -76,8 +78,3 @@ def _written(rule: Rule, finding: Finding, page: Page) -> Fix | None:
         log.debug("no fix for %s at %s:%s: %s", finding.code, finding.span.path, finding.span.line, error)
         return None
     return fix
-
-
-def _checked(fix: object) -> Fix | None:
-    """What a package's rule wrote, if it is a fix. Raises msgspec.ValidationError where it is not."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(fix), type=Fix | None)

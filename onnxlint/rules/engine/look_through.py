@@ -15,6 +15,8 @@ from onnxlint.rules.engine.registry import ends_run, rules_of, titled
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.source_page import Page
 
+_Methods = Iterable[tuple[Rule, Callable[..., Any]]]
+
 
 def look_through(
     path: str,
@@ -32,9 +34,7 @@ def look_through(
     rules, broken = rules_of(codes)
     running = [type(rule)() for rule in rules.values()]
     kinds: set[type[Any]] = {type(observation) for observation in observations}
-    methods: dict[type[Any], list[tuple[Rule, Callable[..., Any]]]] = {
-        kind: _methods(((rule, rule.handlers) for rule in running), kind) for kind in kinds
-    }
+    methods = {kind: _methods(((rule, rule.handlers) for rule in running), kind) for kind in kinds}
     visiting = {kind for rule in running for kind in rule.visitors}
     methods |= {kind: _methods(((rule, rule.visitors) for rule in running), kind) for kind in visiting}
     concerned = [observation for observation in observations if visiting or methods[type(observation)]]
@@ -46,9 +46,8 @@ def look_through(
     findings: list[tuple[int, Finding]] = []
     for piece in file.pieces:
         for node in piece.nodes or piece.observed:
-            calls: list[tuple[Observation, tuple[object, ...]]] = [
-                (observation, (node, observation)) for observation in piece.observed.get(node, ())
-            ]
+            calls: list[tuple[Observation, tuple[object, ...]]]
+            calls = [(observation, (node, observation)) for observation in piece.observed.get(node, ())]
             if type(node) in methods:
                 calls.append((file.around(node), (node,)))
             for observation, arguments in calls:
@@ -60,7 +59,7 @@ def look_through(
 
 
 def _objected(
-    methods: Iterable[tuple[Rule, Callable[..., Any]]],
+    methods: _Methods,
     arguments: tuple[object, ...],
     observation: Observation,
     file: ObservedFile,
@@ -87,9 +86,7 @@ def _objected(
     return [replace(f, severity=Severity.NOTE) if ended and not ends else f for ends, f in objected]
 
 
-def _methods(
-    rules: Iterable[tuple[Rule, Mapping[type[Any], Callable[..., Any]]]], kind: type[Any]
-) -> list[tuple[Rule, Callable[..., Any]]]:
+def _methods(rules: Iterable[tuple[Rule, Mapping[type[Any], Callable[..., Any]]]], kind: type[Any]) -> _Methods:
     """Each rule with its method for a kind of observation or node, or for the nearest that the kind is derived from."""
     methods = ((rule, next((own[k] for k in kind.__mro__ if k in own), None)) for rule, own in rules)
     return [(rule, method) for rule, method in methods if method is not None]

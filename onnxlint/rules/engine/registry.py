@@ -28,9 +28,8 @@ def all_rules() -> Mapping[str, Rule]:
                     kind.code = info.name.partition("_")[0].upper()
                     kind.safety = load_catalogue()[kind.code].fix or Safety.MANUAL
                     if kind.code in rules:
-                        raise TypeError(
-                            f"{kind.code} is the code of {kind.__name__} and {type(rules[kind.code]).__name__}"
-                        )
+                        twin = type(rules[kind.code]).__name__
+                        raise TypeError(f"{kind.code} is the code of {kind.__name__} and {twin}")
                     rules[kind.code] = kind()
     return dict(sorted(rules.items()))
 

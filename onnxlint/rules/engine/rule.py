@@ -83,9 +83,8 @@ class Rule(cst.BatchableCSTVisitor):
                 *_, last = inspect.signature(method).parameters
                 kind = typing.get_type_hints(method).get(last)
                 if not (isinstance(kind, type) and issubclass(kind, Observation)):
-                    raise TypeError(
-                        f"`{last}` of {cls.__name__}.{name} is annotated with {kind}, no kind of observation"
-                    )
+                    annotated = f"`{last}` of {cls.__name__}.{name} is annotated with {kind}"
+                    raise TypeError(f"{annotated}, no kind of observation")
                 if kind in handlers:
                     raise TypeError(f"{cls.__name__} has two methods for {kind.__name__}")
                 handlers[kind] = method

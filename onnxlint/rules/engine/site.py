@@ -465,12 +465,10 @@ def is_loaded(site: Site, node: cst.BaseExpression) -> bool:
     """Whether a variable, an attribute or an item is read here, not assigned, bound or deleted."""
     at: cst.CSTNode = node
     for outer in site.around(node):
-        if isinstance(outer, (cst.AssignTarget, cst.Del)):
+        if isinstance(outer, (cst.AssignTarget, cst.Del, cst.AsName)):
             return False
         if isinstance(outer, (cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr)):
             return outer.target is not at
-        if isinstance(outer, cst.AsName):
-            return False
         if not isinstance(outer, (cst.Tuple, cst.List, cst.Element, cst.StarredElement)):
             return True
         at = outer

@@ -39,12 +39,8 @@ def stacked(site: Site, call: cst.Call) -> Fix | None:
     trimmed = call
     for option in options:
         trimmed = drop_argument(trimmed, option) or trimmed
-    stack = trimmed.with_changes(
-        func=site.expression("torch.stack"),
-        args=[trimmed.args[0].with_changes(value=_listed(data, tensors))],
-        lpar=(),
-        rpar=(),
-    )
+    args = [trimmed.args[0].with_changes(value=_listed(data, tensors))]
+    stack = trimmed.with_changes(func=site.expression("torch.stack"), args=args, lpar=(), rpar=())
     new = site.expression(f"{{stack}}{moved}", stack=stack, **dtype)
     return site.fix("put the tensors together with `torch.stack`", safety, site.replace(call, new))
 

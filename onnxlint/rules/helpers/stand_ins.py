@@ -7,11 +7,9 @@ from onnxlint.rules.engine.rule import Objection
 
 def missing_operator(call: StandIn) -> Objection:
     """What becomes of an autograd.Function whose forward only stands in for what its `symbolic` writes."""
-    return Objection(
+    message = (
         f"dynamo ignores the `symbolic` of `{call.op}` and exports this forward, a stand-in: the operator is missing"
-        " from the file",
-        "export with `dynamo=False`, which calls `symbolic`, or register a translation of a custom operator",
-        severity=Severity.WARNING,
-        effects=call.outcomes,
-        about="stand-in",
+        " from the file"
     )
+    advice = "export with `dynamo=False`, which calls `symbolic`, or register a translation of a custom operator"
+    return Objection(message, advice, severity=Severity.WARNING, effects=call.outcomes, about="stand-in")

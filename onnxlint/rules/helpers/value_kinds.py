@@ -79,9 +79,8 @@ class Values:
                 if self.site.value(node.value).startswith("dim:"):
                     return True
                 values = list(assigned(self.site, node))
-                return bool(values) and all(
-                    v is not None and (v is SHAPE or self.is_size(v, seen | {node.value})) for v in values
-                )
+                more = seen | {node.value}
+                return bool(values) and all(v is not None and (v is SHAPE or self.is_size(v, more)) for v in values)
         return False
 
 

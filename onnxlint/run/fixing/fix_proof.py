@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 from onnxlint.base.lifetimes import temporary_folder
 from onnxlint.base.probe_records import Probe, ProbeResult
@@ -28,9 +27,7 @@ class Proof:
     def __enter__(self) -> Proof:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._opened.close()
 
     def __call__(self, pool: ProbePool, probes: Sequence[Probe]) -> None:

@@ -23,6 +23,7 @@ from onnxlint.source.parse import SourceFile, parse_source, read_source
 ROUNDS = 10  # each takes every fix that touches no other; what is nested in more than ten others is left
 
 Wanted = Callable[[Finding], bool]
+Look = Callable[[Mapping[Path, bytes]], Report]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +117,10 @@ def repair(
 
     def wanted(finding: Finding) -> bool:
         fix = finding.fix
-        return (
-            fix is not None
-            and bool(fix.edits)
-            and (fix.safety is Safety.SAFE or (unsafe and fix.safety is Safety.UNSAFE))
-            and not hidden(finding)
-            and finding.fingerprint not in dismissed
-            and all(os.path.realpath(edit.path) in ours for edit in fix.edits)
-        )
+        shows = not hidden(finding) and finding.fingerprint not in dismissed
+        safe = fix is not None and (fix.safety is Safety.SAFE or (unsafe and fix.safety is Safety.UNSAFE))
+        edits = fix.edits if fix is not None and safe and shows else ()
+        return bool(edits) and all(os.path.realpath(edit.path) in ours for edit in edits)
 
     static = tuple(replace(s, settings=replace(s.settings, static_only=True)) for s in scopes)
 
@@ -166,9 +163,8 @@ def repair(
             Diagnostic("warning", f"the fix of {f.code} was undone: {reason}", f.span.path, f.span.line)
             for f, reason in draft.undone.values()
         )
-        refused = tuple(
-            Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
-        )
+        faults = draft.refused.items()
+        refused = tuple(Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in faults)
         diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *undone)))
         return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
 
@@ -187,9 +183,8 @@ def _keeps_output(scopes: Sequence[Scope], draft: _Draft) -> bool:
     return not proof.changed(draft.fixed)
 
 
-def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]], Report], wanted: Wanted) -> _Draft:
+def _converge(draft: _Draft, report: Report, look: Look, wanted: Wanted) -> _Draft:
     """Fix round after round until nothing is left to fix, or a bound is reached."""
-    report = first
     for _ in range(ROUNDS):
         todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone]
         todo = [f for f in todo if f.fix is not None and all(draft.load(edit.path) for edit in f.fix.edits)]
@@ -200,9 +195,7 @@ def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]
     return draft
 
 
-def _round(
-    draft: _Draft, report: Report, chosen: Sequence[Finding], look: Callable[[Mapping[Path, bytes]], Report]
-) -> Report:
+def _round(draft: _Draft, report: Report, chosen: Sequence[Finding], look: Look) -> Report:
     """Apply the fixes, look at what is found then, and do it again without those that did not help."""
     start = dict(draft.texts)
     applied = list(chosen)
