@@ -116,7 +116,8 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
     for exported, call, why in sorted(engine.exported_models, key=lambda e: bool(e[2])):
         cls, run = exported.object.cls, partial(_run_exported, engine, exported, call, why)
         yield _Job(cls.module.path, f"{cls.qualname}, exported", run, outside=why)
-    built = frozenset(engine.created)
+    built = frozenset(engine.created)  # and what joins passed over, before each model is built by itself
+    maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
     exact = _is_exact(engine, part, guard)
     modules = guard.those(classes, lambda c: c.is_module())
     yield from guard.each(modules, lambda c: _mode_switches(engine, c))
@@ -129,7 +130,6 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
     for c in traced:
         yield _job(c, f"{c.qualname}.__init__", partial(_build, engine, c, part.called), c)
     autograd = guard.those(classes, _is_autograd)
-    maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
     unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
     if exact:
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
