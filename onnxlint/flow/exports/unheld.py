@@ -22,6 +22,7 @@ _QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _AS_BASE = re.compile(r"^\s*class \w+\([^()]*$|\b(?:super|isinstance)\([^()]*$")
+_TRAINING = re.compile(r"\s*(?:el)?if self\.training(?: and [^:]*)?:")
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
@@ -182,12 +183,39 @@ def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable
             head = text[text.rfind("\n", 0, start) + 1 : start]
             part = _PART.fullmatch(head) if called else None
             if part is not None and info.lookup(part[2] + c.name) is c:
-                if not exported and f"self.{part[1]}(" in text:
+                if not exported and _is_called(text, f"self.{part[1]}("):
                     return ""  # seen fast for most
                 parts.append((info, part[1]))
             elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
                 return ""
+    if parts and not exported and all(f"self.{part}(" in info.source.text for info, part in parts):
+        return "only training calls its forward"
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
+
+
+def _is_called(text: str, call: str) -> bool:
+    """True where a call stands in a text outside of every `if self.training:`."""
+    at = text.find(call)
+    while at >= 0:
+        if not any(map(_TRAINING.match, _blocks_around(text, at))):
+            return True
+        at = text.find(call, at + 1)
+    return False
+
+
+def _blocks_around(text: str, at: int) -> Iterator[str]:
+    """The headers of the blocks that hold a place, innermost first, out to that of the function."""
+    start = text.rfind("\n", 0, at) + 1
+    depth = at - start - len(text[start:at].lstrip())
+    while start > 0 and depth > 0:
+        end, start = start - 1, text.rfind("\n", 0, start - 1) + 1
+        line = text[start:end]
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < depth:
+            depth = indent
+            yield line
+            if line.startswith("def ", indent):
+                return
 
 
 def is_overridden(c: ClassInfo) -> bool:

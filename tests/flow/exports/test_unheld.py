@@ -8,7 +8,7 @@ import pytest
 from analysing import PRELUDE, analysed, facts_of, project_of, written
 
 from onnxlint.config.settings import Settings
-from onnxlint.flow.exports.unheld import is_overridden
+from onnxlint.flow.exports.unheld import is_overridden, uncalled
 from onnxlint.flow.state.observations import RandomDraw
 from onnxlint.run.pipeline import run_check
 
@@ -316,3 +316,38 @@ def test_a_base_that_a_package_offers_may_be_built_by_its_users(tmp_path: Path) 
     text = PRELUDE + BASE.format(own="def forward(self, x):", more="")
     project = written({"pkg/__init__.py": "from pkg.nets import Base\n", "pkg/nets.py": text}, tmp_path)
     assert not any(is_overridden(c) for info in project.modules.values() for c in info.classes.values())
+
+
+TRAINED = """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+    def forward(self, x):
+        return self.linear(x) if x.sum() > 0 else x
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.part = Part()
+    def forward(self, x):
+        {test}:
+            if x.shape[0] > 2:
+                x = self.part(x)
+        return self.linear(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("if self.training", "only training calls its forward"),
+        ("if self.training and self.warm", "only training calls its forward"),
+        ("if self.warm", ""),
+        ("if not self.training", ""),
+    ],
+)
+def test_a_part_that_is_called_in_training_alone(test: str, why: str) -> None:
+    text = PRELUDE + TRAINED.format(test=test)
+    (info,) = project_of(text).modules.values()
+    assert uncalled(info.classes["Part"], frozenset(), ()) == why
