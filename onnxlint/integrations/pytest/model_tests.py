@@ -24,11 +24,9 @@ _SHOULD = "a test marked `exportable` returns a model, (model, args) or (model, 
 def add_configuration(config: pytest.Config) -> None:
     """Have the configuration files that hold for the root folder, and for what is asked for, collected beside it."""
     asked = [os.path.realpath(config.invocation_params.dir / str(arg).partition("::")[0]) for arg in config.args]
-    files = dict.fromkeys(
-        os.path.realpath(settings.config_file)
-        for settings, faults in map(load_settings, dict.fromkeys([config.rootpath, *map(_folder, asked)]))
-        if settings.config_file is not None and (settings.models or faults)
-    )
+    read = map(load_settings, dict.fromkeys([config.rootpath, *map(_folder, asked)]))
+    declaring = (s.config_file for s, faults in read if s.config_file is not None and (s.models or faults))
+    files = dict.fromkeys(map(os.path.realpath, declaring))
     if not files:
         fault = f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
         raise pytest.UsageError(fault)

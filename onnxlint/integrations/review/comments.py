@@ -169,10 +169,9 @@ def summary(report: Report, content: Summary, *, show_all: bool) -> str:
     if content.earlier:
         rows = [f"{_listed(path, f, content.web)} ([comment]({address}))" for path, f, address in content.earlier]
         parts.append(_details(f"{len(rows)} commented on before the lines changed", rows))
-    for head, findings in (
-        ("beyond the limit of comments", content.more),
-        ("not on lines that this pull request shows", content.elsewhere),
-    ):
+    lists = {"beyond the limit of comments": content.more}
+    lists["not on lines that this pull request shows"] = content.elsewhere
+    for head, findings in lists.items():
         if findings:
             rows = [_listed(path, f, content.web) for path, f in findings]
             parts.append(_details(f"{len(rows)} {head}", rows))

@@ -7,6 +7,7 @@ from typing import Any
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
+Sources = Callable[[str], Sequence[str]]
 MOST = 5_000_000  # comparisons of lines to find the hunks of one file: they take seconds
 
 
@@ -46,7 +47,7 @@ class PullDiff:
 
     files: Mapping[str, Sequence[Part]]
     unshown: frozenset[str]
-    sources: Callable[[str], Sequence[str]]
+    sources: Sources
     _fitted: dict[str, list[Part]] = field(default_factory=dict)
 
     def place(self, path: str, first: int, last: int) -> Place | None:
@@ -113,15 +114,11 @@ def _fitted(parts: Sequence[Part], lines: Sequence[str]) -> list[Part]:
 
 def _stands(shown: Mapping[int, str], moved: int, lines: Sequence[str]) -> bool:
     """Whether the file has these lines, so much further down."""
-    return all(
-        0 < number + moved <= len(lines) and lines[number + moved - 1].rstrip("\r\n") == text
-        for number, text in shown.items()
-    )
+    places = ((number + moved, text) for number, text in shown.items())
+    return all(0 < number <= len(lines) and lines[number - 1].rstrip("\r\n") == text for number, text in places)
 
 
-def read_files(
-    files: Iterable[Mapping[str, Any]], sources: Callable[[str], Sequence[str]], warn: Callable[[str], None]
-) -> PullDiff:
+def read_files(files: Iterable[Mapping[str, Any]], sources: Sources, warn: Callable[[str], None]) -> PullDiff:
     """Read the files of a pull request as GitHub's REST interface lists them (`GET …/pulls/N/files`)."""
     parts: dict[str, list[Part]] = {}
     unshown = set()

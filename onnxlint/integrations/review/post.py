@@ -65,15 +65,11 @@ class Reviewer:
         posted = new[: max(0, self.most - standing)]
         elsewhere = [t for i, t in enumerate(places) if not t.comment and i not in said]
         elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), badness(t.finding)))
-        summary = comments.Summary(
-            standing + len(posted),
-            [(places[i].path, places[i].finding, s.address) for i, s in sorted(said.items()) if not s.lines],
-            [(t.path, t.finding) for t in new[len(posted) :]],
-            [(t.path, t.finding) for t in elsewhere],
-            sorted(diff.unshown & {t.path for t in elsewhere}),
-            f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/",
-            self.part,
-        )
+        earlier = [(places[i].path, places[i].finding, s.address) for i, s in sorted(said.items()) if not s.lines]
+        more, others = ([(t.path, t.finding) for t in some] for some in (new[len(posted) :], elsewhere))
+        unshown = sorted(diff.unshown & {path for path, _ in others})
+        web = f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/"
+        summary = comments.Summary(standing + len(posted), earlier, more, others, unshown, web, self.part)
         body = comments.summary(report, summary, show_all=self.show_all)
         concerned = len(new) > len(posted) or any(self._concerns(diff, t.finding) for t in elsewhere[:1])
         return self._drafted(body, [t.comment for t in posted if t.comment], concerned)
@@ -94,17 +90,12 @@ class Reviewer:
 
     def _drafted(self, body: str, posted: Sequence[comments.Comment], concerned: bool) -> Draft:
         earlier = self.pull.reviews(lambda body: comments.is_summary(body, self.part))
-        changed = None
-        if earlier:
-            last = earlier[-1]
-            changed = (last.number, body) if last.body.split() != body.split() else None
-        payload = None
+        outdated = [last for last in earlier[-1:] if last.body.split() != body.split()]
+        changed = (outdated[0].number, body) if outdated else None
+        outcome, payload = "a summary that changed" if changed is not None else "nothing new to say", None
         if posted or (concerned and not earlier):
             payload = self._review(_AGAIN if earlier else body, posted)
-        if payload is not None:
             outcome = f"a review with {len(posted)} new comment{'s' * (len(posted) != 1)}"
-        else:
-            outcome = "a summary that changed" if changed is not None else "nothing new to say"
         return Draft(payload, changed, outcome)
 
     def _review(self, body: str, posted: Sequence[comments.Comment]) -> dict[str, Any]:

@@ -59,9 +59,8 @@ class Server(LanguageServer):
         places = self.places(document.text)
         shown = [diagnostic(f, places, project.uri, project.before(f)) for f in document.shown.findings]
         shown += [fault(diagnosed, places) for diagnosed in document.faults]
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri=document.uri, diagnostics=shown, version=document.version)
-        )
+        known = types.PublishDiagnosticsParams(document.uri, shown, document.version)
+        self.text_document_publish_diagnostics(known)
 
     def _publish_faults(self, project: Project) -> None:
         """Mistakes in configuration files stand in them."""
@@ -110,8 +109,7 @@ def build() -> Server:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: types.DidCloseTextDocumentParams) -> None:
         if server.projects.close(params.text_document.uri):
-            cleared = types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[])
-            server.text_document_publish_diagnostics(cleared)
+            server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:

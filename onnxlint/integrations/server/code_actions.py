@@ -72,11 +72,8 @@ class Offer:
                 by_place.setdefault((finding.span.line, finding.code), []).append(finding)
         actions = []
         for (line, code), here in by_place.items():
-            action = types.CodeAction(
-                title=f"{code}: suppress it here with `# noqa`",
-                kind=types.CodeActionKind.QuickFix,
-                diagnostics=[self._diagnostic(finding) for finding in here],
-            )
+            action = types.CodeAction(f"{code}: suppress it here with `# noqa`", types.CodeActionKind.QuickFix)
+            action.diagnostics = [self._diagnostic(finding) for finding in here]
             if self.resolving:
                 action.data = to_json(Silence(self.document.uri, self.document.version, line, code))
                 actions.append(action)

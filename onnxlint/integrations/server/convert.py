@@ -1,6 +1,6 @@
 """Records → what the protocol calls them. Columns become units of the encoding that was agreed with the editor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from lsprotocol import types
 from pygls import uris
@@ -11,12 +11,10 @@ from onnxlint.base.edits import lines_of
 from onnxlint.base.records import Diagnostic, Edit, Finding, Severity, Span, VerdictKind
 from onnxlint.report.common import words
 
+Uri = Callable[[str], str]
 SOURCE = "onnxlint"
-_SEVERITIES: Mapping[Severity, types.DiagnosticSeverity] = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.NOTE: types.DiagnosticSeverity.Information,
-}
+_KINDS = types.DiagnosticSeverity
+_SEVERITIES = {Severity.ERROR: _KINDS.Error, Severity.WARNING: _KINDS.Warning, Severity.NOTE: _KINDS.Information}
 _MOST_PLACES = 12  # of a trace that are listed
 
 
@@ -47,21 +45,13 @@ class Places:
         return types.TextEdit(where, edit.text.replace("\n", newline))
 
 
-def diagnostic(
-    finding: Finding, places: Places, uri: Callable[[str], str], proved: Finding | None = None
-) -> types.Diagnostic:
+def diagnostic(finding: Finding, places: Places, uri: Uri, proved: Finding | None = None) -> types.Diagnostic:
     """A finding. `uri` names files; `proved` is the same one as it was confirmed before the file was changed."""
     rule = load_catalogue().get(finding.code)
-    return types.Diagnostic(
-        range=places.range(finding.span),
-        message=message(finding, proved),
-        severity=_SEVERITIES[finding.severity],
-        code=finding.code,
-        code_description=types.CodeDescription(rule.uri) if rule is not None else None,
-        source=SOURCE,
-        related_information=_related(finding, uri) or None,
-        data={"fingerprint": finding.fingerprint},
-    )
+    about = types.CodeDescription(rule.uri) if rule is not None else None
+    what = message(finding, proved), _SEVERITIES[finding.severity], finding.code, about, SOURCE
+    related, data = _related(finding, uri) or None, {"fingerprint": finding.fingerprint}
+    return types.Diagnostic(places.range(finding.span), *what, related_information=related, data=data)
 
 
 def message(finding: Finding, proved: Finding | None = None) -> str:
@@ -85,7 +75,7 @@ def fault(diagnosed: Diagnostic, places: Places) -> types.Diagnostic:
     return types.Diagnostic(range=where, message=words.clean(diagnosed.message), severity=severity, source=SOURCE)
 
 
-def _related(finding: Finding, uri: Callable[[str], str]) -> list[types.DiagnosticRelatedInformation]:
+def _related(finding: Finding, uri: Uri) -> list[types.DiagnosticRelatedInformation]:
     """How the value came to be what it is, and where a failure was observed."""
     places = [(step.path, step.line, step.message) for step in finding.trace[-_MOST_PLACES:]]
     for evidence in words.most_telling(finding.evidence):

@@ -108,10 +108,7 @@ class Projects:
 
     def find(self, uri: str) -> tuple[Project, Document] | None:
         """An open document with its project."""
-        for project in self._projects.values():
-            if uri in project.documents:
-                return project, project.documents[uri]
-        return None
+        return next(((p, p.documents[uri]) for p in self._projects.values() if uri in p.documents), None)
 
     def open(self, document: Document) -> None:
         """A document is opened."""
@@ -162,9 +159,8 @@ class Projects:
         touched = [path for path in paths if path not in opened]
         for project in self._projects.values():
             folders = [project.root, *map(str, Path(project.root).parents)]
-            if project.documents and any(
-                Path(path).is_relative_to(project.root) or os.path.dirname(path) in folders for path in touched
-            ):
+            near = (Path(path).is_relative_to(project.root) or os.path.dirname(path) in folders for path in touched)
+            if project.documents and any(near):
                 for document in project.documents.values():
                     document.alone = None
                 self.refresh(project, DEBOUNCE)
@@ -252,7 +248,7 @@ class Projects:
                 if before is not None and document.whole is not None and document.whole.text == before.text:
                     # The pair speaks of one text; it moves along, so that the next change is held against this one.
                     document.whole = View(text, shown)
-            self._show(project, document, text, shown, faults)
+            self._show(project, document, View(text, shown), faults)
 
     def _take_whole(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
         project.seconds = max(answer.seconds, (project.seconds or 0.0) / 2)
@@ -267,21 +263,14 @@ class Projects:
             faults = _faults_of(document, project.root, answer)
             shown = carried(document.shown, text) if faults else findings
             document.whole = None if faults else View(text, findings)
-            self._show(project, document, text, shown, faults)
+            self._show(project, document, View(text, shown), faults)
 
-    def _show(
-        self,
-        project: Project,
-        document: Document,
-        text: str,
-        findings: tuple[Finding, ...],
-        faults: tuple[Diagnostic, ...],
-    ) -> None:
-        confirmed = {f.fingerprint: f for f in findings if f.evidence and f.verdict is VerdictKind.CONFIRMED}
+    def _show(self, project: Project, document: Document, view: View, faults: tuple[Diagnostic, ...]) -> None:
+        confirmed = {f.fingerprint: f for f in view.findings if f.evidence and f.verdict is VerdictKind.CONFIRMED}
         if len(project.proved) < _MOST_PROVED:
             project.proved.update(confirmed)
-        if document.text == text and project.documents.get(document.uri) is document:
-            document.shown, document.faults = View(text, findings), faults
+        if document.text == view.text and project.documents.get(document.uri) is document:
+            document.shown, document.faults = view, faults
             self.publish(project, document)
 
 
@@ -306,7 +295,7 @@ def _faults_of(document: Document, root: str, answer: Answer) -> tuple[Diagnosti
 
 def _cancel(project: Project) -> asyncio.Task[None] | None:
     task, project.task = project.task, None
-    if task is not None and not task.done():
-        task.cancel()
-        return task
-    return None
+    if task is None or task.done():
+        return None
+    task.cancel()
+    return task

@@ -59,9 +59,7 @@ def is_user_code(filename: str) -> bool:
     if not filename or filename.startswith("<"):
         return False
     path = os.path.abspath(filename)
-    if path.startswith(_machinery()):
-        return False
-    return not path.startswith(_STANDARD_LIBRARY) or is_installed(path)
+    return not path.startswith(_machinery()) and (not path.startswith(_STANDARD_LIBRARY) or is_installed(path))
 
 
 def is_own(filename: str) -> bool:
@@ -112,11 +110,9 @@ def _outwards(innermost: FrameType, root: str | None) -> Iterator[Location]:
 
 def error_frames(error: BaseException | None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames of a traceback, innermost first."""
-    places = [
-        Location(relative(frame.f_code.co_filename, root), line, frame.f_code.co_qualname)
-        for frame, line in traceback.walk_tb(None if error is None else error.__traceback__)
-        if is_user_code(frame.f_code.co_filename)
-    ]
+    raised = traceback.walk_tb(None if error is None else error.__traceback__)
+    codes = [(frame.f_code, line) for frame, line in raised if is_user_code(frame.f_code.co_filename)]
+    places = [Location(relative(code.co_filename, root), line, code.co_qualname) for code, line in codes]
     return nearest(reversed(places), root, limit)
 
 

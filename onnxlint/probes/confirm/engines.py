@@ -98,19 +98,13 @@ class OnnxRuntime(Engine):
 
     def arrays(self, session: Any, outputs: Any) -> list[Any]:
         """The values, through dlpack in bfloat16."""
-        return [
-            torch.from_dlpack(value._ortvalue.to_dlpack())
-            if value.element_type() == TensorProto.BFLOAT16
-            else value.numpy()
-            for value in outputs
-        ]
+        values = ((value, value.element_type() == TensorProto.BFLOAT16) for value in outputs)
+        return [torch.from_dlpack(v._ortvalue.to_dlpack()) if bfloat16 else v.numpy() for v, bfloat16 in values]
 
     def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
         """A run of values that are ONNX Runtime's already."""
-        values = {
-            name: value if isinstance(value, onnxruntime.OrtValue) else onnxruntime.OrtValue.ortvalue_from_numpy(value)
-            for name, value in feeds.items()
-        }
+        kind = onnxruntime.OrtValue
+        values = {n: v if isinstance(v, kind) else kind.ortvalue_from_numpy(v) for n, v in feeds.items()}
         return lambda: session.run_with_ort_values(None, values)
 
 

@@ -122,11 +122,8 @@ class Confirmation:
 
     def fixed(self, example: Run, run: Run) -> list[str]:
         """The Python numbers that the graph no longer takes, and that another run gives otherwise than the example."""
-        return [
-            name
-            for name in self.vanished
-            if isinstance(number := run.leaves.get(name), (bool, int, float)) and number != example.leaves.get(name)
-        ]
+        numbers = ((name, run.leaves.get(name)) for name in self.vanished)
+        return [n for n, v in numbers if isinstance(v, (bool, int, float)) and v != example.leaves.get(n)]
 
     def otherwise_than(self, other: Trial) -> Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""

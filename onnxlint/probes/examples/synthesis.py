@@ -10,6 +10,8 @@ from onnxlint.base.probe_records import TensorSpec
 from onnxlint.probes.common.nested import root, word
 from onnxlint.probes.examples.value_domains import length_sampler, sampler
 
+Sizes = Mapping[str, tuple[int, ...]]
+Ranges = Mapping[str, tuple[float, float]]
 # What a dim is called says which sizes it can have: strides halve images, so those sizes are even.
 _BY_NAME = (
     (re.compile(r"^(b|n|bs|batch\w*|\w*batch)$", re.IGNORECASE), (2, 3, 5)),
@@ -21,10 +23,7 @@ _SMALL = 4
 
 
 def tensors_for(
-    specs: Mapping[str, TensorSpec],
-    sizes: Mapping[str, tuple[int, ...]],
-    model: torch.nn.Module,
-    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    specs: Mapping[str, TensorSpec], sizes: Sizes, model: torch.nn.Module, ranges: Ranges = MappingProxyType({})
 ) -> dict[str, torch.Tensor]:
     """One tensor per spec, within its declared range; a named dim has one size everywhere, unlike all others."""
     chosen = choose_sizes(specs, sizes)
@@ -44,7 +43,7 @@ def tensors_for(
 LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
 
 
-def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
+def measured(name: str, dtype: str, shapes: Sizes) -> int | None:
     """The size of the axis that row lengths refer to: the second of an input with as many rows; else None."""
     whole = dtype.removeprefix("torch.").startswith("int")
     if not LENGTHS.search(word(name).lower()) or not whole or len(shapes[name]) != 1:
@@ -55,7 +54,7 @@ def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> in
     return shapes[others[0]][1] if others else None
 
 
-def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Sizes) -> dict[str, int]:
     """A size for every named dim: as declared, else from the sizes to try, else one that fits the name."""
     dims = [dim for spec in specs.values() for dim in spec.dims]
     chosen = {dim.name: dim.size for dim in dims if dim.name is not None and dim.size is not None}

@@ -107,9 +107,7 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
 def _is_inverted(mask: torch.Tensor) -> bool:
     """Whether True leaves a position out. No row is left out as a whole, so an empty or a full row tells."""
     empty, full = bool((~mask).all(-1).any()), bool(mask.all(-1).any())
-    if empty != full:
-        return empty
-    return _is_run(~mask) and not _is_run(mask)
+    return empty if empty != full else _is_run(~mask) and not _is_run(mask)
 
 
 def _is_run(mask: torch.Tensor) -> bool:

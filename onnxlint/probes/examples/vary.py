@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.probe_records import Probe
 from onnxlint.probes.common.nested import root, word
 from onnxlint.probes.examples.examples import ProbeFailure, call, load, seed_everything
-from onnxlint.probes.examples.synthesis import integer_range, measured
+from onnxlint.probes.examples.synthesis import Sizes, integer_range, measured
 from onnxlint.probes.examples.value_domains import Mode, is_mask, length_sampler, sampler
 from onnxlint.probes.exporters import Example
 
@@ -150,9 +150,7 @@ def example_sizes(example: Example) -> dict[str, int]:
     return {dim: values[name].shape[axis] for name, axes in example.dynamic.items() for axis, dim in axes.items()}
 
 
-def size_changes(
-    sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]
-) -> Iterator[tuple[str, dict[str, int]]]:
+def size_changes(sizes: Mapping[str, int], declared: Sizes) -> Iterator[tuple[str, dict[str, int]]]:
     """Labels and sizes: one dim at a time, then all dims moved together, then all long ones made short."""
     together = dict(sizes)
     for dim, size in sizes.items():
@@ -233,10 +231,8 @@ def _from_user(probe: Probe, example: Example) -> Maker:
         if isinstance(returned, torch.Tensor):
             return (returned,), {}
         if not isinstance(returned, (tuple, list)):
-            raise ProbeFailure(
-                f"`{name}` returned a `{type(returned).__qualname__}`",
-                "return a tuple of positional arguments, or a dict by parameter name",
-            )
+            remedy = "return a tuple of positional arguments, or a dict by parameter name"
+            raise ProbeFailure(f"`{name}` returned a `{type(returned).__qualname__}`", remedy)
         return tuple(returned), {}
 
     return make

@@ -75,10 +75,8 @@ def _saved(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str
 def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
     """What the search for other branches came to; SKIPPED marks an arm that may matter and that no input took."""
     outcomes = {Fate.DIFFERS: Outcome.SKIPPED, Fate.OPEN: Outcome.SKIPPED}
-    return [
-        Evidence(probe.name, "eager", Cause.BRANCH, outcomes.get(b.fate, Outcome.OK), b.frames, b.detail, b.variation)
-        for b in branches
-    ]
+    seen = [(outcomes.get(b.fate, Outcome.OK), b.frames, b.detail, b.variation) for b in branches]
+    return [Evidence(probe.name, "eager", Cause.BRANCH, *what) for what in seen]
 
 
 def _not_loaded(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
@@ -89,8 +87,7 @@ def _not_loaded(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[
     refusing = [Explanation(Cause.RUNTIME, frames, confirmation.refusal) for frames in places if frames]
     wrong = causes.wrong_before_it_fails(probe.root, eager, confirmation) if refusing else []
     explanations += [e for e in wrong if line_of(e) not in map(line_of, refusing)]
-    explanations = explanations or refusing
-    return explanations or [_somewhere(eager, probe, confirmation.refusal, Cause.RUNTIME)]
+    return explanations or refusing or [_somewhere(eager, probe, confirmation.refusal, Cause.RUNTIME)]
 
 
 def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
@@ -131,14 +128,12 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
 
 def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
     cause = Cause.RUNTIME if trial.result is Result.REFUSED else Cause.MISMATCH
-    return _somewhere(eager, probe, trial.message, cause, trial)
+    return replace(_somewhere(eager, probe, trial.message, cause), trial=trial)
 
 
-def _somewhere(
-    eager: Eager, probe: Probe, detail: str, cause: Cause = Cause.MISMATCH, trial: Trial | None = None
-) -> Explanation:
+def _somewhere(eager: Eager, probe: Probe, detail: str, cause: Cause = Cause.MISMATCH) -> Explanation:
     """The model itself, where no line of it can be told."""
-    return Explanation(cause, causes.forward(eager.model, probe.root), detail, trial)
+    return Explanation(cause, causes.forward(eager.model, probe.root), detail)
 
 
 def _brief(text: str) -> str:
@@ -175,24 +170,14 @@ class _Keeper:
         script, shown = self._script(e)
         gap = shown.difference if shown is not None else None
         reduced = shown is not None and e.trial is not None and shown is not e.trial
-        return Evidence(
-            self.probe.name,
-            self.confirmation.export.exporter,
-            e.cause,
-            Outcome.NONDETERMINISTIC if e.cause is Cause.RANDOM else self.outcome,
-            e.frames,
-            _brief(self._detail(e, shown.run) if reduced and shown is not None else e.detail),
-            e.trial.run.label if e.trial is not None else e.label,
-            gap.max_abs if gap is not None else None,
-            gap.max_rel if gap is not None else None,
-            script,
-            self._runtime(e),
-            self._sides(e, shown, script),
-            reduced,
-            counterexample_view.values(shown.run.leaves) if shown is not None else {},
-            self._graphs(e),
-            e.proof,
-        )
+        outcome = Outcome.NONDETERMINISTIC if e.cause is Cause.RANDOM else self.outcome
+        detail = _brief(self._detail(e, shown.run) if reduced and shown is not None else e.detail)
+        label = e.trial.run.label if e.trial is not None else e.label
+        what = self.probe.name, self.confirmation.export.exporter, e.cause, outcome, e.frames, detail, label
+        errors = (gap.max_abs, gap.max_rel) if gap is not None else (None, None)
+        runtime, sides = self._runtime(e), self._sides(e, shown, script)
+        inputs = counterexample_view.values(shown.run.leaves) if shown is not None else {}
+        return Evidence(*what, *errors, script, runtime, sides, reduced, inputs, self._graphs(e), e.proof)
 
     def _graphs(self, e: Explanation) -> GraphDiff | None:
         """The graphs of the example and of the input as it was found, once for each exporter and input."""

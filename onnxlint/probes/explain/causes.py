@@ -28,6 +28,7 @@ _QUICK = 3.0  # seconds of an export whose model is captured once more in any ca
 _BRANCHING = ("bool", "in")
 _RANDOM = ("Dropout", "Bernoulli", "Multinomial")
 Line = tuple[str, int]
+Trials = list[Trial]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
     failing = confirmation.failing_at_once
     passing = {t.run.label for t in confirmation.trials if not t.fails}
     places = {line_of(place): place for place in seen_in_eager(eager, eager.runs)}
-    traced = _trace_again(root, eager, confirmation, places, passing)
+    traced = _trace_again(root, eager, confirmation, places)
     chosen: dict[Line, Explanation] = {}
     for trial in _worst_first(failing):
         candidates = [place for place in places.values() if trial.run.label in place.labels]
@@ -84,11 +85,9 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
     return [chosen[line] for line in sorted(needed, key=last)]
 
 
-def _trace_again(
-    root: str, eager: Eager, confirmation: Confirmation, places: dict[Line, Explanation], passing: set[str]
-) -> list[Trial]:
+def _trace_again(root: str, eager: Eager, confirmation: Confirmation, places: dict[Line, Explanation]) -> list[Trial]:
     """The failing trials that were traced; what changes in these traces, or in a passing one, joins `places`."""
-    failing = confirmation.failing_at_once
+    failing, passing = confirmation.failing_at_once, {t.run.label for t in confirmation.trials if not t.fails}
     traced: list[Trial] = []
     began = time.process_time()
     for trial in _to_trace(failing, places.values(), passing):
@@ -112,12 +111,10 @@ def _function(location: Location) -> tuple[str, str]:
     return location.path, location.function.rpartition(".")[2]
 
 
-def _shown_by_others(
-    confirmation: Confirmation, trials: list[Trial], traced: list[Trial], places: dict[Line, list[Trial]]
-) -> bool:
+def _shown_by_others(confirmation: Confirmation, trials: Trials, traced: Trials, places: dict[Line, Trials]) -> bool:
     """Whether another place explains those of the trials that were `traced` and more, refused at the same nodes."""
 
-    def names(trials: list[Trial]) -> set[str | None]:
+    def names(trials: Trials) -> set[str | None]:
         return {node.name if node is not None else None for node in _refusing_nodes(confirmation, trials)}
 
     mine = names(trials)

@@ -121,9 +121,7 @@ def _runtimes(confirmation: Confirmation, feeds: Mapping[str, Any], answers: _An
     runtime = confirmation.runtime
     assert runtime is not None
     every = [*runtime.engines, *([confirmation.refusing.engine] if confirmation.refusing is not None else [])]
-    if all(engine.name != ORT.name for engine in every):
-        every.append(ORT)
-    asked = Runtime(runtime.path, every)
+    asked = Runtime(runtime.path, every if any(engine.name == ORT.name for engine in every) else [*every, ORT])
     for setup in asked.setups:
         try:
             answers.outputs[setup.title] = asked.run(feeds, setup)
@@ -170,9 +168,8 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
     """Who is at fault, and what to do about it in one sentence: the first side on the way that leaves PyTorch."""
     captured = CAPTURED[case.exporter]
     if case.fixed and captured not in mine and REFERENCE not in mine:
-        return Fault.USE, (
-            f"an export fixes Python arguments, here `{case.fixed[0]}`: export a file for each value, or pass a tensor"
-        )
+        what = f"an export fixes Python arguments, here `{case.fixed[0]}`"
+        return Fault.USE, f"{what}: export a file for each value, or pass a tensor"
     if captured not in mine and (captured in answers.outputs or captured in answers.refused):
         return _judge_capture(case, refused=captured in answers.refused)
     return _judge_file(case, answers, mine, setups)
@@ -181,23 +178,18 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
 def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
     """Who is at fault where what the exporter made of the model, before there is any ONNX, differs from it."""
     captured, name = CAPTURED[case.exporter], _NAMES[case.exporter]
+    report = f"report it to PyTorch ({name} exporter)"
     if case.mutates:
         return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
     if case.on_example and case.branches:
-        return Fault.MODEL, (
-            f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
-            "change that condition"
-        )
+        what = f"the model asks what it is called with, and goes another way in {name} than in PyTorch"
+        return Fault.MODEL, f"{what}: change that condition"
     if case.on_example:
-        return Fault.EXPORTER, (
-            f"the {captured} differs from the model on the very input it was made from: "
-            f"report it to PyTorch ({name} exporter), and write the line otherwise meanwhile"
-        )
+        what = f"the {captured} differs from the model on the very input it was made from"
+        return Fault.EXPORTER, f"{what}: {report}, and write the line otherwise meanwhile"
     if refused:
-        return Fault.MODEL, (
-            f"the {captured} refuses this input, and the ONNX file has lost that check: "
-            "change the model so that it holds for every input, or do not export that dimension as dynamic"
-        )
+        advice = "change the model so that it holds for every input, or do not export that dimension as dynamic"
+        return Fault.MODEL, f"the {captured} refuses this input, and the ONNX file has lost that check: {advice}"
     return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
 
 
@@ -209,33 +201,23 @@ def _judge_file(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: S
     owner = "OpenVINO (openvinotoolkit/openvino)" if openvino else "microsoft/onnxruntime"
     others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)
     if others:
-        answered = f"the file is right, {' and '.join(others)} answers as PyTorch does"
-        return Fault.RUNTIME, f"{answered}: report it to {owner}"
+        return Fault.RUNTIME, f"the file is right, {' and '.join(others)} answers as PyTorch does: report it to {owner}"
     if right and all(setup.optimized for setup in all_wrong):
-        return Fault.OPTIMIZER, (
-            f"only {who}'s optimizations change the answer: "
-            f"turn them off (`graph_optimization_level`), and report it to {owner}"
-        )
+        advice = f"turn them off (`graph_optimization_level`), and report it to {owner}"
+        return Fault.OPTIMIZER, f"only {who}'s optimizations change the answer: {advice}"
     if REFERENCE in mine:
         what = "cannot run it" if wrong.title in answers.refused else "answers otherwise"
-        return Fault.RUNTIME, (
-            f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}: "
-            f"report it to {owner}, or use other operators or types"
-        )
+        what = f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}"
+        return Fault.RUNTIME, f"{what}: report it to {owner}, or use other operators or types"
     if REFERENCE in answers.outputs and captured in mine:
-        return Fault.EXPORTER, (
-            f"the {captured} is right and the ONNX file is not, whoever runs it: "
-            f"report it to PyTorch ({name} exporter), and try the other exporter meanwhile"
-        )
+        advice = f"report it to PyTorch ({name} exporter), and try the other exporter meanwhile"
+        return Fault.EXPORTER, f"the {captured} is right and the ONNX file is not, whoever runs it: {advice}"
     if REFERENCE in answers.outputs:
         return Fault.UNKNOWN, "whoever runs the file gets this: the model or the exporter is at fault, not the runtime"
     if captured in mine and not case.loads:
-        return Fault.RUNTIME, (
-            f"ONNX's checker takes the file, and {who} does not: "
-            f"use other operators or types here, another opset, or ask {owner} for it"
-        )
+        advice = f"use other operators or types here, another opset, or ask {owner} for it"
+        return Fault.RUNTIME, f"ONNX's checker takes the file, and {who} does not: {advice}"
     if captured in mine:
-        return Fault.UNKNOWN, (
-            f"the {captured} is right: the exporter's translation or {who} is at fault, and nobody else could be asked"
-        )
+        suspects = f"the exporter's translation or {who} is at fault"
+        return Fault.UNKNOWN, f"the {captured} is right: {suspects}, and nobody else could be asked"
     return Fault.UNKNOWN, "too few of the sides could be asked to tell who is at fault"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
+from torch.nn import Module
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes.common.operator_mode import OperatorMode
@@ -22,6 +23,7 @@ from onnxlint.probes.exporters import Frames, first_of_each
 from onnxlint.probes.exporters.graph import onnx_frames
 from onnxlint.probes.observe.observe import clone
 
+Kwargs = Mapping[str, Any]
 Line = tuple[str, int]
 Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would mix up its calls
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
@@ -40,9 +42,7 @@ class Exported:
     engine: Engine
 
 
-def first_divergences(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Exported
-) -> list[Frames]:
+def first_divergences(model: Module, args: tuple[Any, ...], kwargs: Kwargs, exported: Exported) -> list[Frames]:
     """The user's frames of the first operators whose result the runtime computes nowhere, in eager's order.
 
     Values are matched by content among those of the same call site, so neither names matter nor what was fused: an
@@ -64,9 +64,7 @@ def first_divergences(
     return []
 
 
-def wrong_before(
-    name: str, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Exported
-) -> list[Frames]:
+def wrong_before(name: str, model: Module, args: tuple[Any, ...], kwargs: Kwargs, exported: Exported) -> list[Frames]:
     """The same for a graph that does not load because of a node, and of lines at which it computes something else."""
     onnx_model = onnx.load(str(exported.path))
     node = next(node for node in onnx_model.graph.node if node.name == name)
@@ -102,11 +100,8 @@ def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
     """Whether the last value that the graph has from an operator's line is none of those that eager has there."""
     site, floating = _site(record.frames[index]), record.values[index].dtype.is_floating_point
     last = theirs.last.get((site[0], floating)) if site is not None else None
-    return last is not None and not any(
-        _alike(last, _wanted(value))
-        for value, frames in zip(record.values, record.frames, strict=True)
-        if frames[:1] == record.frames[index][:1]
-    )
+    here = (i for i, frames in enumerate(record.frames) if frames[:1] == record.frames[index][:1])
+    return last is not None and not any(_alike(last, _wanted(record.values[i])) for i in here)
 
 
 def spoilt(exported: Exported) -> Frames:
@@ -167,9 +162,7 @@ def keep_nodes(graph: onnx.GraphProto, nodes: list[Any]) -> None:
     graph.node.extend(nodes)
 
 
-def _recorded(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], root: str
-) -> tuple[_Record, Any]:
+def _recorded(model: Module, args: tuple[Any, ...], kwargs: Kwargs, root: str) -> tuple[_Record, Any]:
     args, kwargs = clone(args), clone(dict(kwargs))
     record = _Record(root, pytree.tree_leaves((args, kwargs)))
     with torch.no_grad(), record:
@@ -239,10 +232,9 @@ class _Record(OperatorMode):
             if isinstance(value, torch.Tensor) and value.numel():
                 self.view.append(not writes and _storage(value) in self._owners)
                 owner = self._owners.setdefault(_storage(value), value)
-                if writes:  # through a view it changes the whole: that is what must be found again
-                    self._writers[_storage(value)] = len(self.values)
-                else:
-                    self._made[id(value)] = len(self.values)
+                # Through a view it changes the whole: that is what must be found again.
+                makers, key = (self._writers, _storage(value)) if writes else (self._made, id(value))
+                makers[key] = len(self.values)
                 self._alive.append(value)
                 self.values.append((owner if writes else value).detach().clone())
                 self.inputs.append(sources)
@@ -252,12 +244,9 @@ class _Record(OperatorMode):
 
     def producers(self, tree: Any) -> list[int]:
         """The operators that the values of the tensors in `tree` come from."""
-        indices = []
-        for tensor in pytree.tree_leaves(tree):
-            if isinstance(tensor, torch.Tensor):
-                places = (self._made.get(id(tensor)), self._writers.get(_storage(tensor)))
-                indices += [max((p for p in places if p is not None), default=-1)]
-        return [index for index in indices if index >= 0]
+        tensors = (tensor for tensor in pytree.tree_leaves(tree) if isinstance(tensor, torch.Tensor))
+        made = ((self._made.get(id(tensor), -1), self._writers.get(_storage(tensor), -1)) for tensor in tensors)
+        return [max(places) for places in made if max(places) >= 0]
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -45,9 +45,8 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
         places += _frozen_sizes(probe, eager, confirmation)
     placed = (reason for reason in reasons if reason.frames)  # the first of each line is the exporter's own
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in first_of_each(placed, key=line_of)]
-    for place in places:
-        first = next((run.label for run in eager.runs if run.label in place.labels), "")
-        explanations.append(replace(place, label=first))
+    labels = [next((run.label for run in eager.runs if run.label in place.labels), "") for place in places]
+    explanations += [replace(place, label=label) for place, label in zip(places, labels, strict=True)]
     if eager.random:
         drawn = causes.drawn(eager, confirmation, probe.root)
         explanations += [replace(e, detail=f"{e.detail}; another line stops the export before that") for e in drawn]
@@ -71,9 +70,8 @@ def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Bey
     refused = {line_of(refusal) for refusal in further.refusals if refusal.frames}
 
     def stops(place: Explanation) -> bool:
-        if further.complete or not (place.cause is Cause.BRANCH or place.read in _BLOCKING):
-            return False
-        return not causes.got_past(eager, confirmation.export, place.frames)
+        may = not further.complete and (place.cause is Cause.BRANCH or place.read in _BLOCKING)
+        return may and not causes.got_past(eager, confirmation.export, place.frames)
 
     return [place for place in _by_values(eager) if line_of(place) in refused or stops(place)]
 
@@ -91,12 +89,9 @@ def _pinned(eager: Eager, further: Beyond) -> list[Explanation]:
 
 def _traced_by(place: Explanation, export: Export) -> bool:
     """Whether the trace read a tensor there, or above in the same function: `is_tracing()` may lead around it."""
-    where = place.frames[0]
-    return any(
-        causes.is_above(conversion.frames[0], where)
-        or any((frame.path, frame.line) == line_of(place) for frame in conversion.frames)
-        for conversion in export.conversions
-    )
+    reads = [conversion.frames for conversion in export.conversions]
+    above = any(causes.is_above(frames[0], place.frames[0]) for frames in reads)
+    return above or any((frame.path, frame.line) == line_of(place) for frames in reads for frame in frames)
 
 
 def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:

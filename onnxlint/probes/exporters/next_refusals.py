@@ -168,11 +168,9 @@ def _plain(env: Any, expression: Any) -> str:
 
 def translatable(program: torch.export.ExportedProgram, registry: Any) -> bool:
     """Whether all operators of a captured graph have a translation; False where only the decomposed graph tells."""
-    doubtful = first_of_each(
-        (n for n in program.graph.nodes if is_operator(n) and _dispatching.dispatch(n, registry)[0] is None),
-        key=lambda node: (node.target, len(node.args)),
-    )
-    nodes = (node for node in doubtful if not _CHECK.match(str(node.target)))
+    calls = (n for n in program.graph.nodes if is_operator(n) and not _CHECK.match(str(n.target)))
+    doubtful = (node for node in calls if _dispatching.dispatch(node, registry)[0] is None)
+    nodes = first_of_each(doubtful, key=lambda node: (node.target, len(node.args)))
     return all(_has_translation(part, registry) for node in nodes for part in _parts(node))
 
 

@@ -65,9 +65,7 @@ def _may_be_tensor(p: inspect.Parameter) -> bool:
     return typed and not say.ANSWER.search(p.name.lower())
 
 
-def _with_parameter(
-    p: inspect.Parameter, bench: Bench, base: dict[str, Guess], facts: Facts
-) -> tuple[dict[str, Guess], Trial | None]:
+def _with_parameter(p: inspect.Parameter, bench: Bench, base: Guesses, facts: Facts) -> tuple[Guesses, Trial | None]:
     """The first guess with this parameter that forward takes, and its run; None where it takes none."""
     main = next(iter(slots_of(base).values()), None)
     leaves = asked(bench.model, [p])

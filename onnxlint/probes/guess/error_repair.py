@@ -21,10 +21,8 @@ _BROADCAST = re.compile(r"dimension of length \d+ at (-\d+)!.*?Size\(\[([\d, ]*)
 _EINOPS = re.compile(r"pattern \"(.+?)->.*?Input tensor shape: torch\.Size\(\[([\d, ]*)\]\)", re.DOTALL)
 _MULTIPLE = re.compile(r"(?:divisible by|multiple of|divide axis of length \d+ in chunks of)\D*(\d+)", re.IGNORECASE)
 _AXIS_LENGTH = re.compile(r"divide axis of length (\d+) in chunks of (\d+)")
-_AS_INTEGER, _AS_FLOAT, _AS_BOOL, _NO_TENSOR = (
-    re.compile("|".join(_MESSAGES[asked]), re.IGNORECASE)
-    for asked in ("as_integer", "as_float", "as_bool", "no_tensor")
-)
+_ASKED = ("as_integer", "as_float", "as_bool", "no_tensor")
+_AS_INTEGER, _AS_FLOAT, _AS_BOOL, _NO_TENSOR = (re.compile("|".join(_MESSAGES[k]), re.IGNORECASE) for k in _ASKED)
 _AS_PAIR = re.compile(
     r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int"
 )

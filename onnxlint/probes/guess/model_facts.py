@@ -78,18 +78,12 @@ def read_facts(model: nn.Module) -> Facts:
     parts = [*owners, *model.modules()]
     heads = (_numbers(parts, say.HEADS) or [4])[0]
     widths = _unique([*_numbers(owners, say.WIDTHS), *_features(model), 32])
-    return Facts(
-        sides=sides,
-        channels=_unique([*channels, 3, 1]),
-        lengths=_unique(lengths),
-        widths=widths,
-        bands=(_numbers(owners, say.BANDS) or [80])[0],
-        spectrum=2 * (_numbers(owners, ("max_source_positions",)) or [50])[0],
-        frames=(_numbers(owners, say.FRAMES) or [8])[0],
-        layers=_unique(_layers(model, sides, lengths)),
-        heads=(heads, (_numbers(parts, say.HEAD_WIDTHS) or [max(widths[0] // heads, 1)])[0]),
-        states=_unique(list(_states(model))),
-    )
+    sizes = sides, _unique([*channels, 3, 1]), _unique(lengths), widths
+    bands, frames = (_numbers(owners, say.BANDS) or [80])[0], (_numbers(owners, say.FRAMES) or [8])[0]
+    spectrum = 2 * (_numbers(owners, ("max_source_positions",)) or [50])[0]
+    attention = heads, (_numbers(parts, say.HEAD_WIDTHS) or [max(widths[0] // heads, 1)])[0]
+    layers, states = _unique(_layers(model, sides, lengths)), _unique(list(_states(model)))
+    return Facts(*sizes, bands, spectrum, frames, layers, attention, states)
 
 
 def _states(model: nn.Module) -> Iterator[tuple[int, ...]]:

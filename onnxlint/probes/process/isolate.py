@@ -26,6 +26,7 @@ KILL_PATIENCE = 10.0  # seconds until a process that was killed has to be gone, 
 TRACE_PATIENCE = 0.4  # seconds that a process gets to write down where it is before it is killed
 _ALL = 1 << 22  # bytes: more than a pipe holds; a process that writes without end must not keep us from the clock
 _TRIES = 5  # how often a process is asked for where the server ends before it has begun
+Note = Callable[[str], None]  # is told each stage
 
 
 class ServerFailedError(RuntimeError):
@@ -42,9 +43,7 @@ class Server(Protocol):
         """Return what the server said last, in one line."""
 
 
-def run_isolated(
-    probe: Probe, runner: str, server: Server, on_stage: Callable[[str], None], stop: Event
-) -> ProbeResult:
+def run_isolated(probe: Probe, runner: str, server: Server, on_stage: Note, stop: Event) -> ProbeResult:
     """Run the probe in a child of `server` and return its result, which also says what the model does wrong.
 
     `runner` is `module:function` of what runs there. A probe that dies inside one exporter is run once more for the
@@ -105,7 +104,7 @@ class _Watch:
     probe: Probe
     runner: str
     server: Server
-    on_stage: Callable[[str], None]
+    on_stage: Note
     stop: Event
     result: ProbeResult | None = None
     stage: str = ""

@@ -35,12 +35,11 @@ def _value(leaf: Any) -> str:
         return text if len(text) <= 200 else f"{text[:199]}…"
     plain = leaf.detach().cpu()
     kind = f"{str(plain.dtype).removeprefix('torch.')}[{', '.join(map(str, plain.shape))}]"
-    if plain.is_quantized or plain.layout is not torch.strided:
+    large = plain.numel() > _BY_VALUE
+    if plain.is_quantized or plain.layout is not torch.strided or (large and plain.is_complex()):
         return kind
-    if plain.numel() <= _BY_VALUE:
+    if not large:
         return f"{kind} {_rounded(plain.tolist())}"
-    if plain.is_complex():
-        return kind
     if plain.dtype is torch.bool:
         return f"{kind} {int(plain.sum())} of {plain.numel()} True"
     array = (plain.double() if plain.is_floating_point() else plain).numpy()  # which knows unsigned integers as well
@@ -99,10 +98,8 @@ def _traced(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
 
 def _unwrapped(node: graph.Node) -> graph.Node:
     """The node with its parameters by the names that the user knows: what is traced is the model in a wrapper."""
-    inputs = (
-        replace(i, text=i.text.replace("self.model.", "self.", 1)) if i.kind == "parameter" else i for i in node.inputs
-    )
-    return replace(node, inputs=tuple(inputs))
+    texts = (i.text.replace("self.model.", "self.", 1) if i.kind == "parameter" else i.text for i in node.inputs)
+    return replace(node, inputs=tuple(replace(i, text=text) for i, text in zip(node.inputs, texts, strict=True)))
 
 
 def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | None) -> tuple[tuple[GraphRow, ...], int]:

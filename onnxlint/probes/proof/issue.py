@@ -17,7 +17,6 @@ from onnxlint.probes.proof.repro_script import ISSUE
 
 UPSTREAM = frozenset({Fault.EXPORTER, Fault.RUNTIME, Fault.OPTIMIZER})
 _LONGEST = 150  # lines of the model's class that are put into it
-
 _TEXT = template("issue")
 
 
@@ -32,16 +31,11 @@ def write_issue(
     }.get(sides.fault, "A valid ONNX model gives another result than ONNX's reference and PyTorch")
     ours = {"torch": torch.__version__, "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, **versions}
     ours |= {"Python": platform.python_version(), "on": platform.platform()}
-    text = _TEXT.format(
-        title=title,
-        claim=case.claim,
-        rows="\n".join(f"| {side} | {answer} |" for side, answer in _rows(sides)),
-        advice=sides.advice[:1].upper() + sides.advice[1:],
-        versions="\n".join(f"- {name} {version}" for name, version in ours.items()),
-        script=Path(probe.root, script).read_text(encoding="utf-8").rstrip(),
-        model=_source(model),
-    )
-    path.write_text(text, encoding="utf-8")
+    parts = {"claim": case.claim, "advice": sides.advice[:1].upper() + sides.advice[1:], "model": _source(model)}
+    parts["rows"] = "\n".join(f"| {side} | {answer} |" for side, answer in _rows(sides))
+    parts["versions"] = "\n".join(f"- {name} {version}" for name, version in ours.items())
+    parts["script"] = Path(probe.root, script).read_text(encoding="utf-8").rstrip()
+    path.write_text(_TEXT.format(title=title, **parts), encoding="utf-8")
     return relative(str(path), probe.root)
 
 

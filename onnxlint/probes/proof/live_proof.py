@@ -45,18 +45,12 @@ def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Pa
         arrays |= {f"output_{k}": _array(value) for k, value in enumerate(one.answers)}
         np.savez(folder / name, **arrays)
     _copy(small.file, folder / FILE)
-    versions = (f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
-    text = _COMPARE.format(
-        case=case,
-        probe=probe,
-        model=FILE,
-        place=f", captured at {probe.path}:{probe.line}," if probe.path else "",
-        versions=", ".join(versions),
-        whole=f" With `{WHOLE}`: on the input before it was made small." if whole is not None else "",
-        inputs=repr({name: f"input_{k}" for k, name in enumerate(small.feeds)}),
-        outputs=len(small.answers),
-        session=session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=FILE),
-    )
+    parts = {"place": f", captured at {probe.path}:{probe.line}," if probe.path else ""}
+    parts["versions"] = ", ".join(f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
+    parts["whole"] = f" With `{WHOLE}`: on the input before it was made small." if whole is not None else ""
+    parts["inputs"] = repr({name: f"input_{k}" for k, name in enumerate(small.feeds)})
+    parts["session"] = session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=FILE)
+    text = _COMPARE.format(case=case, probe=probe, model=FILE, outputs=len(small.answers), **parts)
     return keep_script(probe, folder, text)
 
 
@@ -91,15 +85,7 @@ def write_model(
     except (pickle.PicklingError, AttributeError, TypeError, RuntimeError):
         (folder / _MODEL).unlink(missing_ok=True)
         return None
-    packed, options = call
     folders = dict.fromkeys(map(os.path.abspath, sys.path))  # but for the environment's, which the script has anyway
-    text = _EXPORT.format(
-        case=case,
-        probe=probe,
-        model=_MODEL,
-        search_path=[p for p in folders if os.path.isdir(p) and not p.startswith((sys.prefix, sys.base_prefix))],
-        packed=packed,
-        dynamo=case.exporter == "dynamo",
-        options=options,
-    )
-    return keep_script(probe, folder, text)
+    places = [p for p in folders if os.path.isdir(p) and not p.startswith((sys.prefix, sys.base_prefix))]
+    parts = {"packed": call[0], "options": call[1], "search_path": places, "dynamo": case.exporter == "dynamo"}
+    return keep_script(probe, folder, _EXPORT.format(case=case, probe=probe, model=_MODEL, **parts))

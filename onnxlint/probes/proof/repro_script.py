@@ -21,19 +21,13 @@ from onnxlint.probes.proof.counterexample import WHOLE, Counterexample, keep_scr
 
 ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
 _HEAD = template("model_script_head")
-
 _TAIL = template("model_script_tail")
-
 _HELD = template("model_script_held")
-
 _EXPORTED = '    "exported program": lambda: program.exported_program.module()(*args, **kwargs),\n'
 _TRACED = '    "traced graph": lambda: torch.jit.trace(model, example, check_trace=False, strict=False)(*args),\n'
-_EVALUATED = (
-    '    "ONNX reference": lambda: __import__("onnx.reference").reference.ReferenceEvaluator(path).run(None, feeds),'
-)
-
+_REFERENCE = '__import__("onnx.reference").reference.ReferenceEvaluator(path)'
+_EVALUATED = f'    "ONNX reference": lambda: {_REFERENCE}.run(None, feeds),'
 _ONNX_RUNTIME = template("model_onnxruntime")
-
 _OPENVINO = template("model_openvino")
 _Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -76,35 +70,24 @@ def folder_of(probe: Probe, exporter: str, number: int) -> Path:
 
 def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, arrays: _Arrays) -> str:
     module, _, attribute = probe.factory.partition(":")
-    head = _HEAD.format(
-        case=case,
-        search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
-        whole=f" With `{WHOLE}`: on the input before it was made small." if case.whole else "",
-        module=module,
-        attribute=attribute,
-        arguments=spell(probe.arguments),
-        preamble=f"\n{case.preamble}\n\n" if case.preamble else "",
-        mode="model.eval()\n" if probe.eval else "",
-        example=_spell((example.args, dict(example.kwargs)), "example", arrays),
-        other=_spell((case.args, dict(case.kwargs)), "input", arrays),
-    )
+    places = [str(Path(place).resolve()) for place in probe.search_path or (probe.root,)]
+    parts = {"module": module, "attribute": attribute, "arguments": spell(probe.arguments)}
+    parts["whole"] = f" With `{WHOLE}`: on the input before it was made small." if case.whole else ""
+    parts["preamble"] = f"\n{case.preamble}\n\n" if case.preamble else ""
+    parts["mode"] = "model.eval()\n" if probe.eval else ""
+    parts["example"] = _spell((example.args, dict(example.kwargs)), "example", arrays)
+    parts["other"] = _spell((case.args, dict(case.kwargs)), "input", arrays)
+    head = _HEAD.format(case=case, search_path=places, **parts)
     if case.exporter == "eager":
         return head + 'print("PyTorch accepts the input")\n'
     dynamo = case.exporter == "dynamo"
-    packed, options = _call(model, example, dynamo)
-    tail = _TAIL.format(
-        case=case,
-        probe=probe,
-        packed=packed,
-        dynamo=dynamo,
-        options=options,
-        session=session(case.setup, _ONNX_RUNTIME, _OPENVINO),
-        others=(_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED,
-        leaves=_leaves(model, example, case, dynamo),
-        # Lines that run PyTorch with what the conversions at the lines at fault gave on the example.
-        proof=_HELD.format(held=dict(case.held), case=case) if case.held else "",
-    )
-    return head + tail
+    parts = dict(zip(("packed", "options"), _call(model, example, dynamo), strict=True))
+    parts["others"] = (_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED
+    parts["leaves"] = _leaves(model, example, case, dynamo)
+    # Lines that run PyTorch with what the conversions at the lines at fault gave on the example.
+    parts["proof"] = _HELD.format(held=dict(case.held), case=case) if case.held else ""
+    parts["session"] = session(case.setup, _ONNX_RUNTIME, _OPENVINO)
+    return head + _TAIL.format(case=case, probe=probe, dynamo=dynamo, **parts)
 
 
 def _call(model: torch.nn.Module, example: Example, dynamo: bool) -> tuple[str, str]:

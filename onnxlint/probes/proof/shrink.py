@@ -23,11 +23,10 @@ _SECONDS = 2.0
 _SHARE = 0.3  # of the time that is left for all searches
 _CLEAR = 0.5  # of the relative error that was found, which a smaller counterexample has to show
 Change = Callable[[torch.Tensor], torch.Tensor]
+Line = tuple[str, int]
 
 
-def shrink(
-    probe: Probe, eager: Eager, confirmation: Confirmation, failing: Trial, line: tuple[str, int] | None
-) -> Trial:
+def shrink(probe: Probe, eager: Eager, confirmation: Confirmation, failing: Trial, line: Line | None) -> Trial:
     """The smallest trial that fails as this one does; the same where none is smaller.
 
     Where the input went another way than the example at `line`, which explains the failure, or broke a guard of it, a
@@ -40,9 +39,7 @@ def shrink(
 
 
 class _Shrinker:
-    def __init__(
-        self, probe: Probe, eager: Eager, confirmation: Confirmation, whole: Trial, line: tuple[str, int] | None
-    ) -> None:
+    def __init__(self, probe: Probe, eager: Eager, confirmation: Confirmation, whole: Trial, line: Line | None) -> None:
         self.probe, self.eager, self.confirmation, self.line = probe, eager, confirmation, line
         self.whole = self.best = whole
         self.goal = self._shows(whole.run)  # what a smaller one has to show too
@@ -62,15 +59,11 @@ class _Shrinker:
 
     def _sizes(self) -> None:
         for dim in self.best.run.sizes:
-            any(
-                self._try(partial(self._cut, dim, size, last), {dim: size})
-                for size in self._smaller(dim)
-                for last in (False, True)
-            )
+            ways = ((size, last) for size in self._smaller(dim) for last in (False, True))
+            any(self._try(partial(self._cut, dim, size, last), {dim: size}) for size, last in ways)
 
     def _smaller(self, dim: str) -> list[int]:
-        size = self.best.run.sizes[dim]
-        declared = self.probe.sizes.get(dim)
+        size, declared = self.best.run.sizes[dim], self.probe.sizes.get(dim)
         if declared:
             return sorted(s for s in declared if s < size)
         return [s for s in dict.fromkeys((1, 2, 3, size // 2)) if 0 < s < size]

@@ -104,10 +104,8 @@ def _probe_here(probe_json: str, runner: str, run: str, version: str) -> str:
         worker.log_event(run, {"at": (probe.name, stage)})
 
     if (misfit := _misfit(probe, version)) is not None:
-        result = process_ends.not_probed(probe, *misfit)
-    else:
-        result = run_limited(probe, worker.state.nthreads, runner, _server(), note, _stopped(run))
-    return json.dumps(to_json(result))
+        return json.dumps(to_json(process_ends.not_probed(probe, *misfit)))
+    return json.dumps(to_json(run_limited(probe, worker.state.nthreads, runner, _server(), note, _stopped(run))))
 
 
 def _stop(run: str) -> None:

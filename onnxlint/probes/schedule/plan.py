@@ -85,27 +85,17 @@ def plan_captured(settings: Settings, captured: Captured) -> Plan:
 def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> Probe:
     roots = settings.source_roots or (settings.root, settings.root / "src")
     exporters = tuple(e for e in (model.exporters or settings.exporters) if e in settings.exporters)
-    return Probe(
-        name=model.factory,
-        factory=model.factory,
-        path=path or model.path,
-        line=line or model.line,
-        source=DECLARED,
-        exporters=exporters,
-        search_path=tuple(str(r) for r in roots if r.is_dir()),
-        root=str(Path.cwd()),
-        repro_dir=str(settings.repro_dir.absolute()),
-        timeout=model.timeout or settings.timeout,
-        **{name: getattr(model, name) for name in _OF_MODEL},
-        **{name: getattr(settings, name) for name in _OF_SETTINGS},
-    )
+    said = {name: getattr(model, name) for name in _OF_MODEL}
+    said |= {name: getattr(settings, name) for name in _OF_SETTINGS}
+    said |= {"path": path or model.path, "line": line or model.line, "timeout": model.timeout or settings.timeout}
+    said |= {"root": str(Path.cwd()), "repro_dir": str(settings.repro_dir.absolute())}
+    said["search_path"] = tuple(str(r) for r in roots if r.is_dir())
+    return Probe(name=model.factory, factory=model.factory, source=DECLARED, exporters=exporters, **said)
 
 
 def _of_candidate(settings: Settings, c: Candidate) -> Probe:
-    model = ModelConfig(
-        c.factory, c.inputs, c.dynamic, path=c.path, line=c.line, arguments=c.arguments, values=c.values
-    )
-    probe = _declared(settings, model, c.path, c.line)
+    model = ModelConfig(c.factory, c.inputs, c.dynamic, path=c.path, line=c.line)
+    probe = _declared(settings, replace(model, arguments=c.arguments, values=c.values), c.path, c.line)
     roots = (c.root, *(p for p in probe.search_path if p != c.root))
     return replace(probe, source=c.source, search_path=roots, eval=c.eval)
 
@@ -113,15 +103,10 @@ def _of_candidate(settings: Settings, c: Candidate) -> Probe:
 def further(probe: Probe, way: Way) -> Probe:
     """The probe of a further way to call the model of a probe that is done."""
     dims = {dim.name for spec in way.inputs.values() for dim in spec.dims}
-    return replace(
-        probe,
-        name=f"{probe.name} [{way.label}]",
-        way=way.label,
-        dynamic={name: axes for name, axes in probe.dynamic.items() if root(name) in map(root, way.inputs)},
-        sizes={dim: sizes for dim, sizes in way.sizes.items() if dim in dims},
-        optional=False,
-        **{name: getattr(way, name) for name in ("inputs", "values", "ranges", "arguments", "eval")},
-    )
+    name, sizes = f"{probe.name} [{way.label}]", {dim: sizes for dim, sizes in way.sizes.items() if dim in dims}
+    dynamic = {name: axes for name, axes in probe.dynamic.items() if root(name) in map(root, way.inputs)}
+    its = {name: getattr(way, name) for name in ("inputs", "values", "ranges", "arguments", "eval")}
+    return replace(probe, name=name, way=way.label, dynamic=dynamic, sizes=sizes, optional=False, **its)
 
 
 def described(settings: Settings, c: Candidate) -> Probe:

@@ -20,12 +20,14 @@ from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import Outcome
 from onnxlint.probes.live.snapshot import ENVIRONMENT
 from onnxlint.probes.process import process_ends
-from onnxlint.probes.process.isolate import Server, ServerFailedError, run_isolated
+from onnxlint.probes.process.isolate import Note, Server, ServerFailedError, run_isolated
 from onnxlint.probes.process.process_ends import Death
 
 RUNNER = "onnxlint.probes.process.worker:run_probe"
 PATIENCE = 10.0  # seconds for the server to end what models have left, and for interrupted probes to say what is known
 Events = queue.SimpleQueue[Any]  # futures that are done, and (model, stage)
+OnStage = Callable[[str, str], None]  # is told the model and the stage
+Results = Iterator[tuple[Probe, ProbeResult]]
 
 _HOME = str(Path(onnxlint.__file__).parent.parent)
 # `-P` and this order: nothing in the working directory, or beside onnxlint, may stand in for a module of Python's own.
@@ -64,15 +66,10 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, str(theirs.fileno()), _HOME, str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                pass_fds=(theirs.fileno(),),
-                env=environment(),
-                start_new_session=True,  # Ctrl-C reaches us alone; we end the server
-            )
+            command = [sys.executable, "-P", "-c", _START, str(theirs.fileno()), _HOME, str(os.getpid())]
+            quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": self._errors}
+            quiet["start_new_session"] = True  # Ctrl-C reaches us alone; we end the server
+            self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=environment(), **quiet)
         return self._control
 
     def fork(self, request: bytes, fds: Sequence[int]) -> None:
@@ -141,9 +138,7 @@ class ProbePool:
         """Yield the results alone, as `run_each` does."""
         return (result for _, result in self.run_each(probes, jobs=jobs))
 
-    def run_each(
-        self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
-    ) -> Iterator[tuple[Probe, ProbeResult]]:
+    def run_each(self, probes: Sequence[Probe], *, jobs: int, on_stage: OnStage | None = None) -> Results:
         """Yield every probe with its result as it finishes, `jobs` of them at a time (see `as_they_finish`)."""
         events: Events = queue.SimpleQueue()
         with ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe") as executor:
@@ -168,8 +163,8 @@ def as_they_finish(
     outcome: Callable[[Any, Probe], ProbeResult],
     end: Callable[[list[Any], float], None],
     events: Events,
-    on_stage: Callable[[str, str], None] | None,
-) -> Iterator[tuple[Probe, ProbeResult]]:
+    on_stage: OnStage | None,
+) -> Results:
     """Yield every probe with the outcome of its future; `end` has the futures come to an end within so many seconds.
 
     `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the probes are ended, what is known of the
@@ -199,9 +194,7 @@ def as_they_finish(
             end([*waiting], 0)
 
 
-def run_limited(
-    probe: Probe, jobs: int, runner: str, server: Server, note: Callable[[str], None], stop: Event
-) -> ProbeResult:
+def run_limited(probe: Probe, jobs: int, runner: str, server: Server, note: Note, stop: Event) -> ProbeResult:
     """Run a probe, within its share of the memory if it has no limit; or say why there was no process to run it."""
     try:
         if probe.memory is None:

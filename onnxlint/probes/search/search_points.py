@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes.examples.synthesis import integer_range
+from onnxlint.probes.examples.synthesis import Ranges, integer_range
 from onnxlint.probes.exporters import leaves
 from onnxlint.probes.observe.decisions import Decision
 from onnxlint.probes.observe.eager import Eager, Run
@@ -22,7 +22,7 @@ _COUNT = 1024  # a count without a known range is tried up to here
 class Point:
     """One input as the search moves it: its leaves, and which of them are numbers, counts or masks."""
 
-    def __init__(self, eager: Eager, run: Run, limits: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(self, eager: Eager, run: Run, limits: Ranges) -> None:
         self.flat, self.spec = pytree.tree_flatten(clone((run.args, dict(run.kwargs))))
         labels = iter(leaves(eager.example.parameters, run.args, run.kwargs))
         self.names = ["" if leaf is None else next(labels).partition(".")[0] for leaf in self.flat]
@@ -133,9 +133,7 @@ class Point:
         return leaf.clamp(low, high) if leaf.is_floating_point() else leaf.clamp(int(low), int(high))
 
 
-def _whole_range(
-    name: str, leaf: torch.Tensor, model: torch.nn.Module, limits: Mapping[str, tuple[float, float]]
-) -> tuple[int, int]:
+def _whole_range(name: str, leaf: torch.Tensor, model: torch.nn.Module, limits: Ranges) -> tuple[int, int]:
     """The least and the greatest value of a mask, of indices, or of a count of which nothing is known."""
     if leaf.dtype != torch.bool and name in limits:
         return int(limits[name][0]), int(limits[name][1])
