@@ -101,8 +101,7 @@ def _take_apart(axis: str | tuple[str, ...], size: dom.Extent, sizes: dict[str, 
         return
     literals = [dom.as_int(_size(n, sizes)) for n in names if n != open_names[0]]
     factor = math.prod(n for n in literals if n is not None) if None not in literals else None
-    others = [sizes[n] for n in names if isinstance(sizes.get(n), dom.Dim)]
     part = shapes.resized(size, lambda n: n // factor if factor else None)
-    for other in others:
+    for other in (sizes[n] for n in names if isinstance(sizes.get(n), dom.Dim)):
         part = shapes.combine(part, other)
     sizes[open_names[0]] = part

@@ -33,9 +33,8 @@ def _elementwise(call: Call) -> Value:
         lowest = call.int_arg(1, "min")
         positive = call.op == "abs" or (kind == "index" and call.op == "mul")
         kind = "index" if positive or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"
-    if call.op in ("complex", "polar") or (
-        call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
-    ):
+    real = call.op in ("abs", "absolute", "angle")
+    if call.op in ("complex", "polar") or (not real and any(t.kind == "complex" for t in call.tensors())):
         kind = "complex"
     made = like(call, dims, lead, kind)
     anew = call.op in unflattened_sizes.FUNCTIONS and not call.name.endswith("_")
@@ -123,8 +122,7 @@ def _running(call: Call) -> Value:
 
 @handles("diff")
 def _diff(call: Call) -> Value:
-    t = call.tensor
-    order, axis = call.int_arg(1, "n", default=1), call.int_arg(2, "dim", default=-1)
+    t, order, axis = call.tensor, call.int_arg(1, "n", default=1), call.int_arg(2, "dim", default=-1)
     at = shapes.normal(axis, len(t.dims)) if t.dims is not None else None
     if t.dims is None or at is None or "append" in call.kwargs or "prepend" in call.kwargs:
         return like(call, None, t.lead if axis else None, t.kind)

@@ -71,8 +71,7 @@ def _repeat_interleave(call: Call) -> dom.Value:
 
 @handles("flatten")
 def _flatten(call: Call) -> dom.Value:
-    t = call.tensor
-    start, end = call.int_arg(1, "start_dim", default=0), call.int_arg(2, "end_dim", default=-1)
+    t, start, end = call.tensor, call.int_arg(1, "start_dim", default=0), call.int_arg(2, "end_dim", default=-1)
     first, last = (shapes.normal(axis, len(t.dims or ())) for axis in (start, end))
     if t.dims is None or first is None or last is None:
         return like(call, None, t.lead if start and t.dims is None else None, t.kind)
@@ -88,8 +87,7 @@ def _unflatten(call: Call) -> dom.Value:
 
 @handles("transpose swapaxes swapdims")
 def _transpose(call: Call) -> dom.Value:
-    t = call.tensor
-    a, b = call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
+    t, a, b = call.tensor, call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
     dims = list(t.dims) if t.dims is not None and a is not None and b is not None else None
     x, y = (shapes.normal(axis, len(dims or ())) for axis in (a, b))
     if dims is not None and x is not None and y is not None:
@@ -122,8 +120,7 @@ def _permute(call: Call) -> dom.Value:
 
 @handles("movedim moveaxis")
 def _movedim(call: Call) -> dom.Value:
-    t = call.tensor
-    sources, goals = shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
+    t, sources, goals = call.tensor, shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
     if t.dims is None or sources is None or goals is None or len(sources) != len(goals):
         return like(call, None, None, t.kind)
     rank = len(t.dims)

@@ -132,10 +132,8 @@ def kind_of(v: dom.Value | None) -> str | None:
 
 def result_by_table(call: Call, returns: str) -> dom.Value:
     """The result of an operator without a transfer function of its own, by what the operator table says."""
-    if returns == "tensor":
-        return like(call, None, None)
-    if returns == "tensors":
-        return dom.Seq(like(call, None, None))
+    if returns in ("tensor", "tensors"):
+        return like(call, None) if returns == "tensor" else dom.Seq(like(call, None))
     if returns in ("int", "float", "bool", "other", "none"):
         return dom.CONFIG
     return dom.Shape(call.tensor) if returns == "shape" else dom.UNKNOWN
