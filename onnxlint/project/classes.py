@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from onnxlint.project.outline import (
     LIBRARIES,
     ClassOutline,
+    FunctionNode,
     FunctionOutline,
     ModuleOutline,
     ValueOutline,
@@ -22,6 +23,7 @@ from onnxlint.project.outline import (
 from onnxlint.source.parse import SourceFile, nodes_of
 
 V = TypeVar("V")
+Definition = FunctionOutline | FunctionNode
 
 _LIBRARY_MODELS = (
     *("torchvision.models.", "timm.models.", "transformers.models.", "segmentation_models_pytorch."),
@@ -104,12 +106,7 @@ class FunctionUnit:
     )
 
     def __init__(
-        self,
-        module: ModuleInfo,
-        definition: FunctionOutline | ast.FunctionDef | ast.AsyncFunctionDef,
-        qualname: str,
-        cls: ClassInfo | None,
-        shift: int = 0,
+        self, module: ModuleInfo, definition: Definition, qualname: str, cls: ClassInfo | None, shift: int = 0
     ) -> None:
         self._node = None if isinstance(definition, FunctionOutline) else definition
         self._args: ast.arguments | None = None
@@ -133,7 +130,7 @@ class FunctionUnit:
         return self.qualname.rpartition(".")[2]
 
     @property
-    def node(self) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    def node(self) -> FunctionNode:
         """The tree, with the columns of the file and lines of its own; parsed again if it was not used for long."""
         if self._node is not None:
             return self._node
@@ -196,8 +193,7 @@ class ClassInfo:
         self._outline = definition
         self.line, self.decorators = definition.line, definition.decorators
         self.fields, self.base_names = definition.fields, definition.bases
-        self.module = module
-        self.qualname = qualname
+        self.module, self.qualname = module, qualname
         self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
         self.attributes = Assigns(module, definition.attributes, qualname)
         self._mro: tuple[ClassInfo, ...] = ()
@@ -306,9 +302,7 @@ class ModuleInfo:
     parsed = False
 
     def __init__(self, project: _Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline]) -> None:
-        self.project = project
-        self.source = source
-        self.name = name
+        self.project, self.source, self.name = project, source, name
         self.is_package = source.path.name == "__init__.py"
         self.folder = str(source.path.parent)
         self._outline = outline
@@ -390,8 +384,7 @@ class ModuleInfo:
 
     def text_of(self, node: ast.AST) -> str:
         """The source lines that a node covers."""
-        first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-        return self.source.rows(first, last)
+        return self.source.rows(getattr(node, "lineno", 1), getattr(node, "end_lineno", 1))
 
     def statement(self, outline: ValueOutline) -> ast.Assign | ast.AnnAssign:
         """The tree of an assignment, with the lines and columns of the file."""
@@ -493,6 +486,6 @@ class _Project(Protocol):
         self, full: str, importer: ModuleInfo, seen: frozenset[tuple[str, str]] = frozenset()
     ) -> ClassInfo | str | None: ...
     @property
-    def definition(self) -> Callable[[FunctionUnit], ast.FunctionDef | ast.AsyncFunctionDef]: ...
+    def definition(self) -> Callable[[FunctionUnit], FunctionNode]: ...
     @property
     def assignment(self) -> Callable[[ModuleInfo, ValueOutline], ast.Assign | ast.AnnAssign]: ...

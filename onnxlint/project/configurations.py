@@ -16,8 +16,7 @@ class Configurations:
     """The YAML files of a project, which are read once somebody asks for their words."""
 
     def __init__(self, top: PurePath | None) -> None:
-        self._top = top
-        self._asked = False
+        self._top, self._asked = top, False
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -48,9 +48,7 @@ class Fingerprints:
     """Hashes of the parts of modules, each made once."""
 
     def __init__(self, project: Project, digest_of: Callable[[Path], bytes], hash_of: Callable[[str], bytes]) -> None:
-        self._project = project
-        self._digest_of = digest_of
-        self._hash_of = hash_of
+        self._project, self._digest_of, self._hash_of = project, digest_of, hash_of
         self._paths: dict[tuple[str, str], str] = {}  # the same few are asked for by every recording
         self._infos: dict[str, ModuleInfo | None] = {}
         self._parts: dict[tuple[ModuleInfo, str], Part] = {}
@@ -135,11 +133,8 @@ def _binding(info: ModuleInfo, name: str) -> bytes:
     functions = [f.decorators for f in outline.functions if f.name == name]
     classes = []
     for c in (c for c in outline.classes if c.qualname == name):
-        methods, attributes = (
-            [(m.name, m.decorators) for m in c.methods],
-            [(n, v.alias) for n, v in c.attributes.items()],
-        )
+        methods = [(m.name, m.decorators) for m in c.methods]
+        attributes = [(n, v.alias) for n, v in c.attributes.items()]
         classes.append((c.decorators, c.bases, c.fields, c.late, methods, attributes))
     values = [outline.values[name].alias] if name in outline.values else []
-    imports = [i for i in outline.imports if i.name in (name, "*")]
-    return digest(_encode((functions, classes, values, imports)))[:8]
+    return digest(_encode((functions, classes, values, [i for i in outline.imports if i.name in (name, "*")])))[:8]

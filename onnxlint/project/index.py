@@ -40,9 +40,7 @@ class Index:
         self.name_of = self._project.name_of
         self._encoded: dict[Path, bytes] = {}
         self._by_text: dict[str, bytes] = {}
-        self._store = store
-        self._overlay = overlay
-        self._workers = workers
+        self._store, self._overlay, self._workers = store, overlay, workers
         self._indexed = False
 
     def read(self, paths: Iterable[Path], tell: Callable[[], None] = lambda: None) -> None:
@@ -111,11 +109,7 @@ class Index:
         sources = [*(info.source for info in self._project.modules.values()), *missing]
         keep = len(sources) <= FILES and sum(len(s.text) for s in sources) <= CHARACTERS
         results: dict[int, bytes | Diagnostic] = {}
-
-        def work(number: int) -> bytes | Diagnostic:
-            return _parse_one(missing[number], keep)
-
-        self._workers.run(work, range(len(missing)), results.__setitem__, worth)
+        self._workers.run(lambda n: _parse_one(missing[n], keep), range(len(missing)), results.__setitem__, worth)
         return [results[number] for number in range(len(missing))]
 
     def load(self, path: Path) -> SourceFile | None:

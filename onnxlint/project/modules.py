@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo, Reads, Session
-from onnxlint.project.outline import LIBRARIES, ModuleOutline, full_name, import_outlines, outline_of
+from onnxlint.project.outline import LIBRARIES, FunctionNode, ModuleOutline, full_name, import_outlines, outline_of
 from onnxlint.source.parse import SourceFile, tree_of
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -74,13 +74,11 @@ class Project:
 
     @staticmethod
     def _with_word(word: str, modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
-        naming = (info for info in modules if word in info.source.text)
-        return [info for info in naming if word in _CAPITALIZED.findall(info.source.text)]
+        return [m for m in modules if word in m.source.text and word in _CAPITALIZED.findall(m.source.text)]
 
     def record(self, reads: Reads | None) -> None:
         """Write down in `reads` what is read from now on, and forget what was looked up before."""
-        self.reads = reads
-        self.session = Session()
+        self.reads, self.session = reads, Session()
 
     def module(self, name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
         """The module of that dotted name: below a source root of the run, or beside `importer` if that is a script."""
@@ -101,12 +99,11 @@ class Project:
         if not name or top in LIBRARIES:
             return None, ()
         probed: list[str] = []
-        relative = Path(*name.split("."))
         roots = ([Path(beside)] if beside else []) + self._roots
         # Installed packages are libraries to a project, except the one that is being checked itself.
         roots = [r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops]
         for root in roots:
-            stem = str(root / relative)
+            stem = str(root.joinpath(*name.split(".")))
             for text in (f"{stem}{os.sep}__init__.py", f"{stem}.py"):
                 if text in self._paths:
                     return self.modules[Path(text)], tuple(probed)
@@ -137,9 +134,7 @@ class Project:
             yield from info.classes.values()
 
 
-def _definition(
-    parse: Callable[[str], ast.FunctionDef | ast.AsyncFunctionDef], unit: FunctionUnit
-) -> ast.FunctionDef | ast.AsyncFunctionDef:
+def _definition(parse: Callable[[str], FunctionNode], unit: FunctionUnit) -> FunctionNode:
     """The tree of a function, from its own lines; from the whole file if they need it."""
     source = unit.module.source
     if unit.module.parsed:
@@ -148,20 +143,15 @@ def _definition(
         return parse(source.rows(unit.first, unit.last))
     except (SyntaxError, ValueError):
         for node in ast.walk(source.tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno == unit.line:
+            if isinstance(node, FunctionNode) and node.lineno == unit.line:
                 return moved(node, -unit.shift)
     raise AssertionError(f"{unit.module.path}:{unit.line}: no function")
 
 
-def _function(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+def _function(text: str) -> FunctionNode:
     """The tree of a function by its text; it starts on line FIRST."""
     tree = tree_of(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n")
-    first = tree.body[0]
-    if isinstance(first, ast.If):
-        first = first.body[0]
-    if isinstance(first, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return first
-    return next(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return next(n for n in ast.walk(tree) if isinstance(n, FunctionNode))
 
 
 def moved(node: Node, lines: int) -> Node:

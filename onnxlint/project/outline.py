@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 LIBRARIES = frozenset("torch numpy math random functools typing onnx onnxruntime einops os sys".split())
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
@@ -79,8 +80,7 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
     outliner = _Outliner(lines)
     outliner.block(tree.body)
     own = (i.name for i in outliner.imports if i.level or i.module.partition(".")[0] not in LIBRARIES)
-    names = sorted({name for name in own if name[0].isupper()})
-    mentions = tuple(n for n in names if _is_used(n, text))
+    mentions = tuple(n for n in sorted({name for name in own if name[0].isupper()}) if _is_used(n, text))
     functions, classes = tuple(outliner.functions.values()), tuple(outliner.classes.values())
     return ModuleOutline(functions, classes, outliner.values, tuple(outliner.imports), mentions)
 
@@ -117,8 +117,7 @@ class _Outliner:
             elif isinstance(s, (ast.Assign, ast.AnnAssign)):
                 self.values.update(_values(s))
             elif isinstance(s, ast.If):
-                self.block(s.body, fallback)
-                self.block(s.orelse, fallback)
+                self.block([*s.body, *s.orelse], fallback)
             elif isinstance(s, ast.Try):
                 before = dict(self.values)
                 self.block(s.body, fallback)
@@ -137,7 +136,7 @@ def _imports_torch(body: Iterable[ast.stmt]) -> bool:
     return bool(modules) and all(module.partition(".")[0] == "torch" for module in modules)
 
 
-def function_outline(node: ast.FunctionDef | ast.AsyncFunctionDef, shift: int = 0) -> FunctionOutline:
+def function_outline(node: FunctionNode, shift: int = 0) -> FunctionOutline:
     """The record of a function; `shift` is what the lines of its tree lack to those of the file."""
     decorators = tuple(dotted(d) for d in node.decorator_list)
     first, last = first_line(node), node.end_lineno or node.lineno
@@ -219,7 +218,7 @@ def full_name(item: ImportOutline, module: str, is_package: bool) -> str:
     return f"{base}.{item.target}" if base and item.target else base or item.target
 
 
-def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+def first_line(node: FunctionNode | ast.ClassDef) -> int:
     """The line that a definition starts on, its decorators included."""
     return min([node.lineno, *(d.lineno for d in node.decorator_list)])
 

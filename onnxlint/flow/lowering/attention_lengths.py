@@ -21,15 +21,12 @@ _STACKS = ("TransformerEncoder", "TransformerDecoder")
 def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
     """Look at the call of an attention, or of a layer that holds one, in traced code."""
     short = layer.name.rpartition(".")[2]
-    entry = engine.table.curated["attention"].get(short)
-    if entry is None:
+    if short not in engine.table.curated["attention"]:
         return
+    names = ("src",) if "Encoder" in short else ("tgt", "memory")
+    attended = [_argument(args, kwargs, i, name) for i, name in enumerate(names)]
     if short == "MultiheadAttention":
         attended = [_argument(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
-    elif "Encoder" in short:
-        attended = [_argument(args, kwargs, 0, "src")]
-    else:
-        attended = [_argument(args, kwargs, i, name) for i, name in enumerate(("tgt", "memory"))]
     for t in attended:
         axis = 1 if _batch_first(engine, layer) else 0
         dim = along(engine, t, axis) if isinstance(t, Tensor) else None
@@ -50,8 +47,7 @@ def _batch_first(engine: Lowering, layer: Layer) -> bool:
         inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
         return isinstance(inner, Layer) and inner.name.rpartition(".")[2] not in _STACKS and _batch_first(engine, inner)
     entry = engine.table.curated["attention"].get(short)
-    places = (layer.arg(*place) for place in entry.arguments) if entry is not None else ()
-    return any(map(is_true, places))
+    return entry is not None and any(is_true(layer.arg(*place)) for place in entry.arguments)
 
 
 def _projects_at_once(engine: Lowering, layer: Layer, node: ast.AST) -> bool:

@@ -110,10 +110,9 @@ def _rows(t: Tensor) -> tuple[int | None, bool]:
     if t.dims is None or len(t.dims) < 2:
         return None, False
     rows = t.dims[-2]
-    number = size_of(rows)
-    if number is None and isinstance(rows, Dim) and rows.plain and len(t.dims) == 2:
+    if size_of(rows) is None and isinstance(rows, Dim) and rows.plain and len(t.dims) == 2:
         return 1, False  # the batch: an example has few
-    return number, True
+    return size_of(rows), True
 
 
 def _complex(engine: Lowering, call: Call, entry: Op) -> None:
@@ -121,10 +120,9 @@ def _complex(engine: Lowering, call: Call, entry: Op) -> None:
     tensors = call.tensors()
     if tensors and all(t.source == "made" and not t.axes for t in tensors):
         return
-    outcomes: Mapping[str, Outcome] = entry.refusals(engine.context.opset)
-    if call.op == "stft":
-        whole = call.kwargs.get("return_complex")
-        outcomes = engine.table.outcomes("complex: return_complex", "stft") if is_true(whole) else {}
+    outcomes: Mapping[str, Outcome] = entry.refusals(engine.context.opset) if call.op != "stft" else {}
+    if call.op == "stft" and is_true(call.kwargs.get("return_complex")):
+        outcomes = engine.table.outcomes("complex: return_complex", "stft")
     emit(engine, call.node, obs.ComplexCall, call.name, outcomes, trace=call.tensor.trace)
 
 

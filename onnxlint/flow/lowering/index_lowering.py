@@ -23,8 +23,7 @@ def read(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscrip
     written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(written) != len(index):
         return
-    body = engine.frames[-1].body
-    if any(_gathers(v) and _below_zero(body, e) for v, e in zip(index, written, strict=True)):
+    if any(_gathers(v) and _below_zero(engine.frames[-1].body, e) for v, e in zip(index, written, strict=True)):
         emit(engine, node, Call, "index", "index: below zero", trace=t.trace, detail="a position below zero")
 
 

@@ -122,10 +122,9 @@ def _sequential(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.
         if result == dom.UNKNOWN and isinstance(args[0], dom.Tensor):
             result = dom.Tensor(trace=args[0].trace)
         # How many there are is not known, so only what every item keeps is.
-        if isinstance(result, dom.Tensor) and isinstance(args[0], dom.Tensor):
-            first = args[0].dims[0] if args[0].dims else args[0].lead
-            if not isinstance(items.item, dom.Layer) or items.item.name.rpartition(".")[2] not in _KEEP:
-                result = replace(result, dims=None, lead=first)
+        kept = isinstance(items.item, dom.Layer) and items.item.name.rpartition(".")[2] in _KEEP
+        if not kept and isinstance(result, dom.Tensor) and isinstance(args[0], dom.Tensor):
+            result = replace(result, dims=None, lead=args[0].dims[0] if args[0].dims else args[0].lead)
     return result
 
 
@@ -157,8 +156,7 @@ def _recurrent(engine: Lowering, layer: dom.Layer, args: dom.Args, node: ast.AST
     double = layer.arg(6, "bidirectional")
     two = dom.is_true(double)
     width = shapes.from_value(layer.arg(1, "hidden_size") or dom.CONFIG)
-    wide = shapes.fold((dom.Const(2), width)) if two else width if double is None else dom.CONFIG
-    output = _with_last(x, wide)
+    output = _with_last(x, shapes.fold((dom.Const(2), width)) if two else width if double is None else dom.CONFIG)
     batch_axis = 0 if dom.is_true(layer.arg(4, "batch_first")) else 1
     batch: dom.Extent = dom.CONFIG
     if x.dims is not None and len(x.dims) == 3:
@@ -170,8 +168,7 @@ def _recurrent(engine: Lowering, layer: dom.Layer, args: dom.Args, node: ast.AST
     count = shapes.fold((dom.Const(2), layers_)) if two else layers_ if double is None else dom.CONFIG
     dims = (count, batch, width) if x.dims is None or len(x.dims) == 3 else (count, width)
     state = dom.Tensor(dims, None, x.source, "float", None, None, x.trace)
-    short = layer.name.rpartition(".")[2]
-    return dom.Tuple((output, dom.Tuple((state, state)) if short == "LSTM" else state))
+    return dom.Tuple((output, dom.Tuple((state, state)) if layer.name.rpartition(".")[2] == "LSTM" else state))
 
 
 def _check_states(engine: Lowering, args: dom.Args, axis: int, rank: int, batch: dom.Extent) -> None:

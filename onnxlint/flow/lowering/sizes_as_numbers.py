@@ -99,8 +99,7 @@ def counted(
     engine: Lowering, kind: type[obs.SizeUse], form: str, name: str, args: Sequence[dom.Value], node: ast.AST
 ) -> None:
     """A function takes a size for a number: `divmod(n, k)`, `torch._check(n <= 8)`."""
-    dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
-    size_use(engine, node, kind, form, name, dim)
+    size_use(engine, node, kind, form, name, next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None))
 
 
 def repeated(engine: Lowering, dim: dom.Dim, node: ast.AST, first: bool) -> None:
@@ -136,12 +135,8 @@ def _by_size(engine: Lowering, owner: dom.Value, key: dom.Dim, node: ast.AST, ho
     word = key.site.how if key.site is not None and not isinstance(owner, dom.Layer) else ""
     if word.startswith("f-string"):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
-    if word:
-        form = "key: number"
-    elif how == "=":
-        form = "key: kept"
-    else:
-        form = "key: module" if isinstance(owner, dom.Layer) and hashed else "key"
+    plain = "key: module" if isinstance(owner, dom.Layer) and hashed else "key"
+    form = "key: number" if word else "key: kept" if how == "=" else plain
     size_use(engine, node, obs.SizeKey, form, how, key)
 
 
@@ -202,9 +197,8 @@ def _strides(engine: Lowering, call: Call) -> None:
     strides, t = call.arg(2, "stride"), call.tensor
     if isinstance(strides, dom.Tuple) and all(dom.as_int(s) is not None for s in strides.items):
         return
-    dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
-    dim = next((d for d in dims[1:] if d is not None), None)
-    size_use(engine, call.node, obs.SizeArgument, "strides", call.op, dim)
+    dims = filter(None, (along(engine, t, axis) for axis in range(1, len(t.dims) if t.dims is not None else 2)))
+    size_use(engine, call.node, obs.SizeArgument, "strides", call.op, next(dims, None))
 
 
 def _attributes(engine: Lowering, call: Call) -> None:
@@ -301,8 +295,8 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
         if isinstance(choice, (ast.If, ast.IfExp)) and choice.test is asked:
             arm = choice.body if isinstance(choice.body, list) else [choice.body]
             nodes = [n for part in arm for n in ast.walk(part) if isinstance(n, (ast.Attribute, ast.Subscript))]
-            read = [n for n in nodes if getattr(n.value, "id", "") == name.id]
-            return any(getattr(n, "attr", "size") in ("size", "shape") for n in read)
+            read = {getattr(n, "attr", "size") for n in nodes if getattr(n.value, "id", "") == name.id}
+            return not read.isdisjoint(("size", "shape"))
     return False
 
 
@@ -319,15 +313,13 @@ def frozen(engine: InContext, args: Sequence[dom.Value], node: ast.AST, how: str
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
         if isinstance(v, dom.Tensor):
-            if v.source == "made" and not v.axes:
-                return dom.CONFIG
-            if v.source == "weight" and not engine.context.tracing and not v.guessed:
+            built = v.source == "weight" and not engine.context.tracing and not v.guessed
+            if built or (v.source == "made" and not v.axes):
                 return dom.CONFIG  # a number already when the model is built
             return dom.Data(engine.site(node, how), v.fixed, False, v.trace)
         if isinstance(v, dom.Data):
-            if not v.site.how:  # a size that depends on data, and was a symbol until here
-                return dom.Data(engine.site(node, how), v.fixed, True, v.trace)
-            return v
+            # A size that depends on data was a symbol until here.
+            return v if v.site.how else dom.Data(engine.site(node, how), v.fixed, True, v.trace)
         if isinstance(v, dom.Array):
             return dom.Data(v.site, v.fixed, False, v.trace)
     for v in args:

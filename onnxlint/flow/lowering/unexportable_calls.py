@@ -26,6 +26,7 @@ _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 _OF_NO_DATA = ("shape", "size", "dim", "ndim", "device", "dtype", "new_zeros", "new_ones", "new_empty", "new_full")
 _DISTRIBUTIONS_OF_OTHERS = ("Independent", "TransformedDistribution")  # what they hold was asked
 HOOKED = "<hooked>"
+Form = str | Mapping[str, Outcome]  # the name of a form in the overlay, or the outcomes themselves
 _PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
 
 # Every name that control flow is imported by, and the one that the overlay has it under.
@@ -200,25 +201,12 @@ def _depends(v: dom.Value) -> bool:
 
 
 def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
-    flat: list[dom.Value] = []
-    for v in values:
-        if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
-            flat += _flat(dom.contents(v))
-        else:
-            flat.append(v)
-    return flat
+    kinds = (dom.Tuple, dom.Seq, dom.Dict)
+    return [leaf for v in values for leaf in (_flat(dom.contents(v)) if isinstance(v, kinds) else (v,))]
 
 
 def emit(
-    engine: Lowering,
-    node: ast.AST | Place,
-    kind: type[obs.Operation],
-    op: str,
-    form: str | Mapping[str, Outcome],
-    name: str = "",
-    *,
-    doubt: str = "guess",
-    **fields: Any,
+    engine: Lowering, node: ast.AST | Place, kind: type[obs.Operation], op: str, form: Form, name: str = "", **more: Any
 ) -> None:
     """Record an operation for the exporters whose trace comes through here, if any of them has an outcome.
 
@@ -227,4 +215,4 @@ def emit(
     outcomes = engine.table.outcomes(form, name or op) if isinstance(form, str) else form
     hit = tuple(e for e in engine.context.exporters if e in outcomes)
     if hit:
-        engine.emit(kind, node, doubt=doubt, exporters=hit, op=op, outcomes=outcomes, **fields)
+        engine.emit(kind, node, exporters=hit, op=op, outcomes=outcomes, **{"doubt": "guess", **more})

@@ -12,24 +12,19 @@ from onnxlint.flow.values import shapes
 
 @handles("zeros ones empty rand randn full")
 def _creation(call: Call) -> dom.Value:
-    if call.op == "full":
-        size = call.arg(0, "size")
-        sizes = list(size.items) if isinstance(size, dom.Tuple) else None
-        if isinstance(size, dom.Shape) and size.tensor.dims is not None:
-            sizes = list(size.tensor.dims)
-    else:
-        sizes = call.sizes(0, "size")
     call.engine.use_all(call.args, call.op)
-    return call.made(sizes, kind_of(call.kwargs.get("dtype")) or ("float" if call.op != "full" else None))
+    size, kind = call.arg(0, "size"), kind_of(call.kwargs.get("dtype"))
+    if call.op != "full":
+        return call.made(call.sizes(0, "size"), kind or "float")
+    shape = size.tensor.dims if isinstance(size, dom.Shape) else None
+    return call.made(size.items if isinstance(size, dom.Tuple) else shape, kind)
 
 
 @handles("new_zeros new_ones new_empty new_full")
 def _new(call: Call) -> dom.Value:
-    sizes = call.sizes(1, "size")
-    if call.op == "new_full":
-        size = call.arg(1, "size")
-        sizes = list(size.items) if isinstance(size, dom.Tuple) else None
-    return call.made(sizes, call.tensor.kind)
+    size = call.arg(1, "size")
+    items = size.items if isinstance(size, dom.Tuple) else None
+    return call.made(items if call.op == "new_full" else call.sizes(1, "size"), call.tensor.kind)
 
 
 @handles("zeros_like ones_like full_like empty_like rand_like randn_like randint_like")
@@ -53,19 +48,16 @@ def _randperm(call: Call) -> dom.Value:
 def _arange(call: Call) -> dom.Value:
     call.engine.use_all(call.args, call.op)
     if call.op in ("linspace", "logspace"):
-        steps = call.arg(2, "steps")
-        made = call.made((steps or dom.CONFIG,), "float")
-        made.trace = steps.trace if steps is not None else None
-        return made
+        steps = call.arg(2, "steps") or dom.CONFIG
+        return call.made((steps,), "float", trace=steps.trace)
     bounds = [call.arg(i, name) for i, name in enumerate(("start", "end", "step"))]
     if len(call.args) == 1 and bounds[1] is None:
         bounds[:2] = None, bounds[0]
     start, end, step = bounds[0] or dom.Const(0), bounds[1] or dom.CONFIG, bounds[2] or dom.Const(1)
     first, stride = dom.as_int(start), dom.as_int(step)
     kind = "index" if first is not None and first >= 0 and stride is not None and stride > 0 else "int"
-    made = call.made((_steps(start, end, step),), kind)
-    made.trace = next((v.trace for v in bounds if v is not None and v.trace), None)
-    return made
+    trace = next((v.trace for v in bounds if v is not None and v.trace), None)
+    return call.made((_steps(start, end, step),), kind, trace=trace)
 
 
 def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:
@@ -74,8 +66,7 @@ def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:
         if isinstance(end, dom.Const) and isinstance(end.literal, float):
             return dom.Const(math.ceil(end.literal)) if math.isfinite(end.literal) else dom.CONFIG
         return shapes.from_value(end)
-    numbers = [dom.size_of(v) for v in (start, end, step)]
-    literals = [n for n in numbers if n is not None]
+    literals = [n for v in (start, end, step) if (n := dom.size_of(v)) is not None]
     count = max(0, -((literals[0] - literals[1]) // literals[2])) if len(literals) == 3 and literals[2] else None
     size = shapes.combine(shapes.from_value(start), shapes.from_value(end), count)
     return shapes.combine(size, step, count) if isinstance(step, (dom.Dim, dom.Data)) else size
@@ -95,8 +86,7 @@ def _eye(call: Call) -> dom.Value:
 def _tensor(call: Call) -> dom.Value:
     if call.op.endswith("Tensor") and (made := _by_sizes(call, call.args, None)) is not None:
         return made
-    data = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
-    value = data if data is not None else dom.UNKNOWN
+    value = (call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")) or dom.UNKNOWN
     engine, kind = call.engine, kind_of(call.kwargs.get("dtype"))
     _use(engine, call, value)
     if isinstance(value, dom.Tensor):
@@ -106,17 +96,15 @@ def _tensor(call: Call) -> dom.Value:
             return value
         return dom.Tensor(value.dims, value.lead, "made", kind or value.kind, None, None, value.trace)
     size = _size_in(value)
-    made = call.made(_dims_of(value), kind or _kind_of(value), "made" if size is None else "sizes")
-    made.trace = getattr(value, "trace", None) or (size.trace if size is not None else None)
-    return made
+    trace = getattr(value, "trace", None) or (size.trace if size is not None else None)
+    return call.made(_dims_of(value), kind or _kind_of(value), "made" if size is None else "sizes", trace)
 
 
 def _kind_of(value: dom.Value) -> str | None:
     """What torch makes of numbers without a dtype: the widest kind that is among them."""
     kinds = {type(v.literal) if isinstance(v, dom.Const) else None for v in _leaves(value, counted=False)}
-    if kinds <= {bool, int, float} and kinds:
-        return "float" if float in kinds else "int" if int in kinds else "bool"
-    return None
+    widest = next((kind.__name__ for kind in (float, int, bool) if kind in kinds), None)
+    return widest if kinds <= {bool, int, float} else None
 
 
 @handles("new")
@@ -167,16 +155,13 @@ def _size_in(value: dom.Value) -> dom.Dim | None:
 
 
 def _dims_of(value: dom.Value) -> shapes.Dims | None:
-    if isinstance(value, (dom.Const, dom.Config, dom.Dim, dom.Data)):
-        return () if not isinstance(value, dom.Config) else None
     if isinstance(value, dom.Tuple):
         inner = _dims_of(value.items[0]) if value.items else ()
         return (dom.Const(len(value.items)), *inner) if inner is not None else None
     if isinstance(value, dom.Seq):
         inner = _dims_of(value.item)
-        size = shapes.from_value(value.size or dom.CONFIG)
-        return (size, *inner) if inner is not None else None
-    return None
+        return (shapes.from_value(value.size or dom.CONFIG), *inner) if inner is not None else None
+    return () if isinstance(value, (dom.Const, dom.Dim, dom.Data)) else None
 
 
 def _leaves(v: dom.Value, counted: bool = True) -> list[dom.Value]:

@@ -14,18 +14,14 @@ from onnxlint.flow.values.joins import element
 def call(name: str, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> dom.Value:
     """A call of einops; of its functions, those that follow a pattern."""
     tensors = [a for a in args if isinstance(a, dom.Tensor)]
-    first_arg = args[0] if args else dom.UNKNOWN
+    t = _stacked(args[0] if args else dom.UNKNOWN)
     texts = [a.literal for a in args if isinstance(a, dom.Const) and isinstance(a.literal, str)]
     if name.endswith(".einsum") and tensors and texts:
         return _einsum(texts[0], tensors)
     if name.endswith((".pack", ".unpack")):
-        first = _stacked(first_arg)
-        plain = replace(first, dims=None, lead=None, view=None) if isinstance(first, dom.Tensor) else dom.UNKNOWN
+        plain = replace(t, dims=None, lead=None, view=None) if isinstance(t, dom.Tensor) else dom.UNKNOWN
         return dom.Tuple((plain, dom.CONFIG)) if name.endswith(".pack") else dom.Seq(plain)
-    if not name.endswith((".rearrange", ".reduce", ".repeat")):
-        return dom.UNKNOWN
-    t = _stacked(first_arg)
-    if not isinstance(t, dom.Tensor):
+    if not name.endswith((".rearrange", ".reduce", ".repeat")) or not isinstance(t, dom.Tensor):
         return dom.UNKNOWN
     pattern = texts[0] if texts else ""
     dims = _dims(pattern, t.dims, kwargs) if t.dims is not None else None
@@ -56,17 +52,13 @@ def _einsum(pattern: str, tensors: Sequence[dom.Tensor]) -> dom.Tensor:
     left, _, right = pattern.partition("->")
     text = ",".join(letters(term) for term in left.split(",")) + "->" + letters(right)
     source = next((t for t in tensors if t.source == "input"), tensors[0])
-    ranked = all(t.dims is not None for t in tensors)
-    dims = einsum(text, tensors, shapes.Axes()) if ranked else None
+    dims = einsum(text, tensors, shapes.Axes()) if all(t.dims is not None for t in tensors) else None
     return dom.Tensor(dims, None, source.source, None, None, None, source.trace)
-
-
-_AXIS = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 
 
 def _axes(side: str) -> list[str | tuple[str, ...]]:
     """The axes of one side of a pattern: a name, or the names that stand in brackets."""
-    return [word or tuple(group.split()) for group, word in _AXIS.findall(side)]
+    return [word or tuple(group.split()) for group, word in re.findall(r"\(([^()]*)\)|([^\s()]+)", side)]
 
 
 def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, dom.Value]) -> shapes.Dims | None:
@@ -109,8 +101,7 @@ def _take_apart(axis: str | tuple[str, ...], size: dom.Extent, sizes: dict[str, 
         return
     literals = [dom.as_int(_size(n, sizes)) for n in names if n != open_names[0]]
     factor = math.prod(n for n in literals if n is not None) if None not in literals else None
-    others = [sizes[n] for n in names if isinstance(sizes.get(n), dom.Dim)]
     part = shapes.resized(size, lambda n: n // factor if factor else None)
-    for other in others:
+    for other in (sizes[n] for n in names if isinstance(sizes.get(n), dom.Dim)):
         part = shapes.combine(part, other)
     sizes[open_names[0]] = part

@@ -33,14 +33,12 @@ def _elementwise(call: Call) -> Value:
         lowest = call.int_arg(1, "min")
         positive = call.op == "abs" or (kind == "index" and call.op == "mul")
         kind = "index" if positive or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"
-    if call.op in ("complex", "polar") or (
-        call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
-    ):
+    real = call.op in ("abs", "absolute", "angle")
+    if call.op in ("complex", "polar") or (not real and any(t.kind == "complex" for t in call.tensors())):
         kind = "complex"
     made = like(call, dims, lead, kind)
-    if call.op in unflattened_sizes.FUNCTIONS and not call.name.endswith("_"):
-        return unflattened_sizes.combined(made, call.tensors())
-    return made
+    anew = call.op in unflattened_sizes.FUNCTIONS and not call.name.endswith("_")
+    return unflattened_sizes.combined(made, call.tensors()) if anew else made
 
 
 @handles(
@@ -87,8 +85,7 @@ def _cast(call: Call) -> Value:
     """
 )
 def _compare(call: Call) -> Value:
-    dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
-    return like(call, dims, lead, "bool")
+    return like(call, *shapes.elementwise(call.tensors() or [call.tensor]), "bool")
 
 
 @handles(
@@ -99,18 +96,14 @@ def _compare(call: Call) -> Value:
 )
 def _reduce(call: Call) -> Value:
     t = call.tensor
-    second = call.args[1] if len(call.args) > 1 else None
-    if call.op in ("max", "min") and isinstance(second, Tensor):
+    if call.op in ("max", "min") and len(call.args) > 1 and isinstance(call.args[1], Tensor):
         return _elementwise(call)
     position = 2 if call.op in ("norm", "vector_norm", "quantile", "nanquantile", "kthvalue") else 1
     dim = call.arg(position, "dim", "axis")
     axes = shapes.ints(dim)
-    if dim is not None and not is_none(dim) and axes is None:
-        result = like(call, None)
-    else:
-        result = like(call, shapes.reduce(t, axes, is_true(call.arg(position + 1, "keepdim", "keepdims"))))
-        if result.dims is None and axes and 0 not in axes:
-            result.lead = t.lead
+    known = dim is None or is_none(dim) or axes is not None
+    dims = shapes.reduce(t, axes, is_true(call.arg(position + 1, "keepdim", "keepdims"))) if known else None
+    result = like(call, dims, t.lead if axes and 0 not in axes else None)
     if call.op in ("argmax", "argmin", "count_nonzero") or (call.op == "sum" and t.kind in ("bool", "index")):
         result.kind = "index"
     elif call.op in ("max", "min", "amax", "amin") and t.kind in ("int", "index"):
@@ -129,8 +122,7 @@ def _running(call: Call) -> Value:
 
 @handles("diff")
 def _diff(call: Call) -> Value:
-    t = call.tensor
-    order, axis = call.int_arg(1, "n", default=1), call.int_arg(2, "dim", default=-1)
+    t, order, axis = call.tensor, call.int_arg(1, "n", default=1), call.int_arg(2, "dim", default=-1)
     at = shapes.normal(axis, len(t.dims)) if t.dims is not None else None
     if t.dims is None or at is None or "append" in call.kwargs or "prepend" in call.kwargs:
         return like(call, None, t.lead if axis else None, t.kind)

@@ -16,8 +16,7 @@ def _matmul(call: Call) -> Value:
         return like(call, None)
     a, b = tensors[0], tensors[1]
     dims = shapes.matmul(a, b)
-    if call.op == "addbmm" and dims is not None:
-        dims = dims[1:]
+    dims = dims[1:] if call.op == "addbmm" and dims is not None else dims
     made = like(call, dims, shapes.elementwise([a, b])[1] if dims is None else None)
     return unflattened_sizes.combined(made, (a, b)) if call.op in unflattened_sizes.FUNCTIONS else made
 
@@ -30,10 +29,8 @@ def _outer(call: Call) -> Value:
         return like(call, None)
     if call.op != "kron":
         return like(call, (*a[: len(a) - count], *b[count:]))
-    rank = max(len(a), len(b))
-    ones = (Const(1),) * rank
-    rows = zip((*ones[len(a) :], *a), (*ones[len(b) :], *b), strict=True)
-    return like(call, tuple(shapes.fold(pair) for pair in rows))
+    ones = (Const(1),) * max(len(a), len(b))
+    return like(call, tuple(map(shapes.fold, zip((*ones[len(a) :], *a), (*ones[len(b) :], *b), strict=True))))
 
 
 @handles("linear embedding")

@@ -28,8 +28,7 @@ def _as(call: Call) -> dom.Value:
 
 @handles("expand broadcast_to")
 def _expand(call: Call) -> dom.Value:
-    t = call.tensor
-    sizes = call.sizes(1, "size", "shape")
+    t, sizes = call.tensor, call.sizes(1, "size", "shape")
     if sizes is None:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, sizes)
@@ -41,8 +40,7 @@ def _expand(call: Call) -> dom.Value:
 
 @handles("repeat tile")
 def _repeat(call: Call) -> dom.Value:
-    t = call.tensor
-    times = call.sizes(1, "repeats", "dims")
+    t, times = call.tensor, call.sizes(1, "repeats", "dims")
     if times is None:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, times)
@@ -58,8 +56,7 @@ def _repeat(call: Call) -> dom.Value:
 
 @handles("repeat_interleave")
 def _repeat_interleave(call: Call) -> dom.Value:
-    t = call.tensor
-    times, axis = call.arg(1, "repeats"), call.arg(2, "dim")
+    t, times, axis = call.tensor, call.arg(1, "repeats"), call.arg(2, "dim")
     number = dom.as_int(axis)
     base = (shapes.fold(t.dims),) if t.dims is not None and number is None else t.dims
     at = shapes.normal(number or 0, len(base or ()))
@@ -74,27 +71,23 @@ def _repeat_interleave(call: Call) -> dom.Value:
 
 @handles("flatten")
 def _flatten(call: Call) -> dom.Value:
-    t = call.tensor
-    start, end = call.int_arg(1, "start_dim", default=0), call.int_arg(2, "end_dim", default=-1)
+    t, start, end = call.tensor, call.int_arg(1, "start_dim", default=0), call.int_arg(2, "end_dim", default=-1)
     first, last = (shapes.normal(axis, len(t.dims or ())) for axis in (start, end))
     if t.dims is None or first is None or last is None:
         return like(call, None, t.lead if start and t.dims is None else None, t.kind)
-    dims = (*t.dims[:first], shapes.fold(t.dims[first : last + 1]), *t.dims[last + 1 :])
-    return like(call, dims, None, t.kind)
+    return like(call, (*t.dims[:first], shapes.fold(t.dims[first : last + 1]), *t.dims[last + 1 :]), None, t.kind)
 
 
 @handles("unflatten")
 def _unflatten(call: Call) -> dom.Value:
-    t = call.tensor
-    axis = call.int_arg(1, "dim")
+    t, axis = call.tensor, call.int_arg(1, "dim")
     dims = shapes.unflatten(t, axis, call.sizes(2, "sizes", "unflattened_size"))
     return unflattened_sizes.lost(call.engine, like(call, dims, t.lead if axis else None, t.kind), t, call.node)
 
 
 @handles("transpose swapaxes swapdims")
 def _transpose(call: Call) -> dom.Value:
-    t = call.tensor
-    a, b = call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
+    t, a, b = call.tensor, call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
     dims = list(t.dims) if t.dims is not None and a is not None and b is not None else None
     x, y = (shapes.normal(axis, len(dims or ())) for axis in (a, b))
     if dims is not None and x is not None and y is not None:
@@ -127,8 +120,7 @@ def _permute(call: Call) -> dom.Value:
 
 @handles("movedim moveaxis")
 def _movedim(call: Call) -> dom.Value:
-    t = call.tensor
-    sources, goals = shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
+    t, sources, goals = call.tensor, shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
     if t.dims is None or sources is None or goals is None or len(sources) != len(goals):
         return like(call, None, None, t.kind)
     rank = len(t.dims)
@@ -157,15 +149,13 @@ def _diagonal(call: Call) -> dom.Value:
     if a is None or b is None or a == b:
         return like(call, None, None, t.kind)
     x, y = dom.as_int(t.dims[a]), dom.as_int(t.dims[b])
-    number = min(x, y) if x is not None and y is not None and whole else None
-    size = shapes.combine(t.dims[a], t.dims[b], number)
+    size = shapes.combine(t.dims[a], t.dims[b], min(x, y) if x is not None and y is not None and whole else None)
     return like(call, (*(d for i, d in enumerate(t.dims) if i not in (a, b)), size), None, t.kind)
 
 
 @handles("unsqueeze")
 def _unsqueeze(call: Call) -> dom.Value:
-    t = call.tensor
-    axis = call.int_arg(1, "dim")
+    t, axis = call.tensor, call.int_arg(1, "dim")
     if t.dims is None or axis is None or not -len(t.dims) - 1 <= axis <= len(t.dims):
         result = like(call, None, dom.Const(1) if axis == 0 else (t.lead if axis is not None else None), t.kind)
     else:
@@ -176,8 +166,7 @@ def _unsqueeze(call: Call) -> dom.Value:
 
 @handles("squeeze")
 def _squeeze(call: Call) -> dom.Value:
-    t = call.tensor
-    dim = call.arg(1, "dim")
+    t, dim = call.tensor, call.arg(1, "dim")
     axes = shapes.ints(dim) if dim is not None else None
     if t.dims is None or (axes is None and dim is not None):
         result = like(call, None, t.lead if axes and 0 not in axes else None, t.kind)
@@ -199,31 +188,24 @@ def _cat(call: Call) -> dom.Value:
     if not tensors or axis is None or any(t.dims is None or len(t.dims) != len(tensors[0].dims or ()) for t in tensors):
         lead = next((t.lead or (t.dims[0] if t.dims else None) for t in tensors if t.source == "input"), None)
         return like(call, None, lead if axis else None, tensors[0].kind if tensors else None)
-    rank = len(tensors[0].dims or ())
-    at = shapes.normal(axis, rank)
+    at = shapes.normal(axis, len(tensors[0].dims or ()))
     if at is None:
         return like(call, None)
     call.engine.check_same_batch(tensors, at)
-    dims: list[dom.Extent] = []
-    for i in range(rank):
-        column = [t.dims[i] for t in tensors if t.dims is not None]
-        if i != at:
-            dims.append(next((d for d in column if isinstance(d, (dom.Dim, dom.Data))), column[0]))
-        else:
-            total = shapes.total(column)
-            more = first.size or dom.CONFIG if isinstance(first, dom.Seq) else None
-            dims.append(shapes.combine(total, shapes.from_value(more)) if more is not None else total)
+    columns = [*zip(*(t.dims or () for t in tensors), strict=True)]
+    dims = [next((d for d in column if isinstance(d, (dom.Dim, dom.Data))), column[0]) for column in columns]
+    dims[at] = shapes.total(columns[at])
+    if isinstance(first, dom.Seq):
+        dims[at] = shapes.combine(dims[at], shapes.from_value(first.size or dom.CONFIG))
     return like(call, tuple(dims), None, tensors[0].kind)
 
 
 @handles("stack")
 def _stack(call: Call) -> dom.Value:
-    tensors = call.tensors()
-    axis = call.int_arg(1, "dim", default=0)
+    tensors, axis = call.tensors(), call.int_arg(1, "dim", default=0)
     first = call.args[0] if call.args else None
-    count: dom.Extent = dom.Const(len(first.items)) if isinstance(first, dom.Tuple) else dom.CONFIG
-    if isinstance(first, dom.Seq) and first.size is not None:
-        count = shapes.from_value(first.size)
+    size = first.size if isinstance(first, dom.Seq) else None
+    count = dom.Const(len(first.items)) if isinstance(first, dom.Tuple) else shapes.from_value(size or dom.CONFIG)
     if not tensors or tensors[0].dims is None or axis is None:
         lead = tensors[0].lead if tensors else None
         if axis == 0:  # a list that grew in a loop may have one for each row
@@ -277,8 +259,7 @@ def _pieces(op: str, whole: dom.Extent, how: dom.Value | None) -> list[dom.Exten
 
 @handles("unbind")
 def _unbind(call: Call) -> dom.Value:
-    t = call.tensor
-    axis = call.int_arg(1, "dim", default=0)
+    t, axis = call.tensor, call.int_arg(1, "dim", default=0)
     if t.dims is None or axis is None or shapes.normal(axis, len(t.dims)) is None:
         return dom.Seq(dom.Tensor(None, None, t.source, t.kind, "unbind", None, t.trace))
     at = axis % len(t.dims)

@@ -9,12 +9,9 @@ from onnxlint.flow.values.domain import CONFIG, Const, Extent, Seq, Tensor, Tupl
 
 @handles("topk")
 def _topk(call: Call) -> Value:
-    t = call.tensor
-    k, axis = call.arg(1, "k"), call.int_arg(2, "dim", default=-1)
-    dims: shapes.Dims | None = None
-    if t.dims is not None and axis is not None and shapes.normal(axis, len(t.dims)) is not None:
-        at = axis % len(t.dims)
-        dims = (*t.dims[:at], shapes.from_value(k or CONFIG), *t.dims[at + 1 :])
+    t, k = call.tensor, shapes.from_value(call.arg(1, "k") or CONFIG)
+    at = shapes.normal(call.int_arg(2, "dim", default=-1), len(t.dims or ()))
+    dims = (*t.dims[:at], k, *t.dims[at + 1 :]) if t.dims is not None and at is not None else None
     one = like(call, dims, t.lead, t.kind)
     return Tuple((one, replace(one, kind="index")))
 
@@ -36,8 +33,7 @@ def _index_select(call: Call) -> Value:
 
 @handles("one_hot")
 def _one_hot(call: Call) -> Value:
-    t = call.tensor
-    classes = call.arg(1, "num_classes")
+    t, classes = call.tensor, call.arg(1, "num_classes")
     size = shapes.from_value(classes) if classes is not None and as_int(classes) != -1 else CONFIG
     return like(call, (*t.dims, size) if t.dims is not None else None, t.lead, "index")
 

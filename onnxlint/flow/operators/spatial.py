@@ -1,5 +1,7 @@
 """Transfer functions of operators on spatial axes: convolution, pooling, resizing, padding, folding."""
 
+from functools import partial
+
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, like
 from onnxlint.flow.values import domain as dom
@@ -26,11 +28,8 @@ def _convolution(call: Call) -> Value:
     rows = shapes.windows(rank, kernel, call.arg(3, "stride"), call.arg(4, "padding"), dilation)
     spatial = shapes.slid(t.dims[-rank:], rows)
     if transposed:
-        added = shapes.each(call.arg(5, "output_padding"), rank, 0)
-        spatial = tuple(
-            shapes.resized(d, lambda n, w=w, m=m: w.transposed(n, m))  # type: ignore[misc]
-            for d, w, m in zip(t.dims[-rank:], rows, added, strict=True)
-        )
+        axes = zip(t.dims[-rank:], rows, shapes.each(call.arg(5, "output_padding"), rank, 0), strict=True)
+        spatial = tuple(shapes.resized(d, partial(w.transposed, more=more)) for d, w, more in axes)
     return like(call, (*t.dims[: -rank - 1], channels, *spatial), None, "float")
 
 
@@ -41,17 +40,13 @@ def _pooling(call: Call) -> Value:
         return like(call, None, t.lead)
     first = 2 if call.op.startswith("lp") else 1
     kernel, stride = call.arg(first, "kernel_size"), call.arg(first + 1, "stride")
-    if call.op.startswith("max"):
-        dilation, ceil = call.arg(4, "dilation"), call.arg(5, "ceil_mode")
-    else:
-        dilation, ceil = None, call.arg(first + 3, "ceil_mode")
+    most = call.op.startswith("max")
+    dilation, ceil = call.arg(4, "dilation") if most else None, call.arg(5 if most else first + 3, "ceil_mode")
     padding = call.arg(first + 2, "padding") if first == 1 else None
     stride = stride if stride is not None and not is_none(stride) and stride != Tuple(()) else kernel
-    rows = shapes.windows(rank, kernel, stride, padding, dilation, ceil)
-    spatial = shapes.slid(t.dims[-rank:], rows)
+    spatial = shapes.slid(t.dims[-rank:], shapes.windows(rank, kernel, stride, padding, dilation, ceil))
     result = like(call, (*t.dims[:-rank], *spatial), None, t.kind)
-    both = call.op.startswith("max") and dom.is_true(call.arg(6, "return_indices"))
-    return Tuple((result, result)) if both else result
+    return Tuple((result, result)) if most and dom.is_true(call.arg(6, "return_indices")) else result
 
 
 @handles(
@@ -65,14 +60,13 @@ def _resize(call: Call) -> Value:
     rank = int(call.op[-2]) if "pool" in call.op else len(t.dims or ()) - 2
     if t.dims is None or rank < 1 or len(t.dims) < rank + 1:
         return like(call, None, t.lead)
-    before = t.dims[-rank:]
     if call.op == "grid_sample":
         grid = call.arg(1, "grid")
         axes = grid.dims if isinstance(grid, Tensor) and grid.dims is not None else ()
         spatial = axes[1:-1] if len(axes) == rank + 2 else (CONFIG,) * rank
     else:
         scale = call.arg(2, "scale_factor") if "pool" not in call.op else None
-        spatial = _resized(before, call.arg(1, "size", "output_size"), scale)
+        spatial = _resized(t.dims[-rank:], call.arg(1, "size", "output_size"), scale)
     return like(call, (*t.dims[:-rank], *spatial), None, t.kind)
 
 

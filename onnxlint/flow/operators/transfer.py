@@ -66,8 +66,7 @@ class Call:
 
     def sizes(self, start: int, *names: str) -> list[dom.Value] | None:
         """A size given as separate numbers or as one tuple; None where it cannot be told apart."""
-        named = [self.kwargs[n] for n in names if n in self.kwargs][:1]
-        rest = named or self.args[start:]
+        rest = [self.kwargs[n] for n in names if n in self.kwargs][:1] or self.args[start:]
         if len(rest) == 1:
             only = rest[0]
             if isinstance(only, dom.Tuple):
@@ -78,10 +77,12 @@ class Call:
                 return None
         return list(rest)
 
-    def made(self, sizes: Sequence[dom.Value] | None, kind: str | None = None, source: str = "made") -> dom.Tensor:
+    def made(
+        self, sizes: Sequence[dom.Value] | None, kind: str | None, source: str = "made", trace: dom.Trace | None = None
+    ) -> dom.Tensor:
         """A fresh tensor made here."""
         dims = tuple(map(shapes.from_value, sizes)) if sizes is not None else None
-        return dom.Tensor(dims, None, source, kind, None, self.engine.place(self.node))
+        return dom.Tensor(dims, None, source, kind, None, self.engine.place(self.node), trace)
 
     def ragged(self, fixed: bool) -> dom.Data:
         """A size that the values of a tensor decide here."""
@@ -131,10 +132,8 @@ def kind_of(v: dom.Value | None) -> str | None:
 
 def result_by_table(call: Call, returns: str) -> dom.Value:
     """The result of an operator without a transfer function of its own, by what the operator table says."""
-    if returns == "tensor":
-        return like(call, None, None)
-    if returns == "tensors":
-        return dom.Seq(like(call, None, None))
+    if returns in ("tensor", "tensors"):
+        return like(call, None) if returns == "tensor" else dom.Seq(like(call, None))
     if returns in ("int", "float", "bool", "other", "none"):
         return dom.CONFIG
     return dom.Shape(call.tensor) if returns == "shape" else dom.UNKNOWN
@@ -146,11 +145,9 @@ def numpy_result(call: Call) -> dom.Value:
         inner = element(v) if isinstance(v, (dom.Tuple, dom.Seq)) else v
         if isinstance(inner, (dom.Array, dom.Data)):
             here = isinstance(inner, dom.Data) and inner.sized  # a count: numpy is what makes a constant of it
-            site = call.engine.site(call.node, call.name) if here else inner.site
-            return dom.Array(site, inner.fixed, inner.trace)
+            return dom.Array(call.engine.site(call.node, call.name) if here else inner.site, inner.fixed, inner.trace)
         if isinstance(inner, dom.Tensor):
             return dom.Array(call.engine.site(call.node, call.name), inner.fixed, inner.trace)
         if isinstance(inner, dom.Dim):
-            site = inner.site or call.engine.site(call.node, call.name)
-            return replace(inner, site=site, plain=False)
+            return replace(inner, site=inner.site or call.engine.site(call.node, call.name), plain=False)
     return dom.CONFIG

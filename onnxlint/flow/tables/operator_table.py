@@ -128,7 +128,14 @@ class OpTable:
         key = self._names.get(name)
         if key is None and name.startswith("torch.functional."):
             key = self._names.get("torch." + name.removeprefix("torch.functional."))
-        return None if key is None else self._op(key)
+        if key is not None and key not in self._made:
+            row = self._rows[key]
+            fields: dict[str, Any] = dict.fromkeys(row.get("flags", ()), True)
+            fields |= {name: row.get(name, _NOTHING) for name in ("only_if", "returns_if", "lowering")}
+            unless = tuple(Condition(*c) for c in row.get("unless", ()))
+            wrong = tuple(e for e in EXPORTERS if e in row.get("wrong", ()))
+            self._made[key] = Op(key, row["returns"], unless=unless, wrong=wrong, **fields)
+        return None if key is None else self._made[key]
 
     def method(self, name: str) -> Op | None:
         """The method or property `name` of torch.Tensor."""
@@ -137,19 +144,3 @@ class OpTable:
     def names(self) -> tuple[str, ...]:
         """Every public name, sorted."""
         return tuple(sorted(self._names))
-
-    def _op(self, key: str) -> Op:
-        made = self._made.get(key)
-        if made is None:
-            row = self._rows[key]
-            made = self._made[key] = Op(
-                name=key,
-                returns=row["returns"],
-                **dict.fromkeys(row.get("flags", ()), True),
-                only_if=row.get("only_if", _NOTHING),
-                returns_if=row.get("returns_if", _NOTHING),
-                lowering=row.get("lowering", _NOTHING),
-                unless=tuple(Condition(*c) for c in row.get("unless", ())),
-                wrong=tuple(e for e in EXPORTERS if e in row.get("wrong", ())),
-            )
-        return made

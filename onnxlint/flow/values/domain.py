@@ -566,9 +566,7 @@ def contents(v: Value) -> Sequence[Value]:
     """The values that a tuple, a list or a dict may hold; none in any other."""
     if isinstance(v, Dict):
         return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
-    if isinstance(v, Seq):
-        return (v.item,)
-    return v.items if isinstance(v, Tuple) else ()
+    return (v.item,) if isinstance(v, Seq) else v.items if isinstance(v, Tuple) else ()
 
 
 def first_dim(t: Tensor) -> Extent | None:

@@ -72,9 +72,8 @@ def _assigned(node: ast.expr, function: ast.AST) -> ast.expr:
 def _counts_elements(node: ast.expr) -> bool:
     """True for `x.numel() / 10**9` and for a product of four sizes or more."""
     read = [n for n in ast.walk(node) if isinstance(n, ast.Subscript) and read_sizes_of(n) is not None]
-    return len(read) >= 4 or any(
-        isinstance(call.func, ast.Attribute) and call.func.attr in ("numel", "nelement") for call in _calls(node)
-    )
+    called = (call.func for call in _calls(node))
+    return len(read) >= 4 or any(isinstance(f, ast.Attribute) and f.attr in ("numel", "nelement") for f in called)
 
 
 def splits_work(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:

@@ -46,9 +46,8 @@ def join(a: dom.Value, b: dom.Value) -> dom.Value:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
-        if type(upper) is dom.Instance and type(lower) is dom.Unknown:
-            _pass_over(lower)
-        if type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}:
+        unread = type(lower) is dom.Unknown and type(upper) is dom.Instance
+        if unread or (type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}):
             _pass_over(lower)
         if type(upper) is dom.Tensor and upper.parameter and not dom.is_none(lower):
             return replace(upper, parameter="")  # what a layer of which nothing is known made of it, say
@@ -108,9 +107,7 @@ def _order(v: dom.Value) -> tuple[str, int, str]:
     if isinstance(v, dom.Partial):
         inner = _order(v.function)
         return f"{type(v.function).__name__} {inner[0]}", inner[1], f"{len(v.args)} {[k for k, _ in v.kwargs]}"
-    if isinstance(v, dom.Lambda):
-        return getattr(v.frame, "symbol", ""), id(v.node), ""
-    return "", 0, repr(v)
+    return (getattr(v.frame, "symbol", ""), id(v.node), "") if isinstance(v, dom.Lambda) else ("", 0, repr(v))
 
 
 def _join_dim(a: dom.Dim, b: dom.Dim) -> dom.Value:
@@ -181,8 +178,7 @@ def element(v: dom.Tuple | dom.Seq) -> dom.Value:
 
 def item_of(t: dom.Tensor) -> dom.Tensor:
     """Any `t[i]`, along the first axis."""
-    shape = {"dims": t.dims[1:]} if t.dims else {"dims": None, "lead": None}
-    return replace(t, **shape, view="index", parameter="")
+    return replace(t, dims=t.dims[1:] if t.dims else None, lead=t.lead if t.dims else None, view="index", parameter="")
 
 
 def updated(owner: dom.Dict, new: dom.Dict) -> dom.Dict:

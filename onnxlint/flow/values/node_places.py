@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from onnxlint.base.records import Span
 from onnxlint.project.classes import FunctionUnit, ModuleInfo
+from onnxlint.project.outline import FunctionNode
 
 NOWHERE = ast.Name(id="", ctx=ast.Load())  # stands for the place of a call that no source makes
 
@@ -20,11 +21,11 @@ class Body:
     module: ModuleInfo
     name: str
     first: int
-    _function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    _function: FunctionNode | None = None
     shift: int = 0
 
     @property
-    def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    def function(self) -> FunctionNode:
         """The function. Only the body of one has it: not that of a module, nor that of a lone expression."""
         assert self._function is not None
         return self._function
@@ -124,9 +125,8 @@ class Place:
         if not isinstance(other, Place) or other.line != self.line or other.body.module is not self.body.module:
             return False
         mine, theirs = self.body.shift, other.body.shift
-        if other.node is self.node and theirs == mine:
-            return True
-        return _range(other.node, theirs) == _range(self.node, mine)
+        same = other.node is self.node and theirs == mine
+        return same or _range(other.node, theirs) == _range(self.node, mine)
 
     def __hash__(self) -> int:
         return hash((self.line, getattr(self.node, "col_offset", 0)))

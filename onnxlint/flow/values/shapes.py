@@ -9,6 +9,7 @@ from onnxlint.flow.values.domain import CONFIG, Const, Data, Dim, Extent, Tensor
 from onnxlint.flow.values.joins import join_extents
 
 Dims = tuple[Extent, ...]
+Given = Value | None  # an argument, where it is given
 CLIP = 5  # axes: where the code asks for as many, the second is time
 PIECES = 16  # of a tensor that is split, so many are told apart
 
@@ -35,9 +36,7 @@ def extent_of(t: Tensor, axis: int, axes: Axes) -> Extent:
     """`t.shape[axis]`."""
     if t.dims is not None:
         return t.dims[axis] if -len(t.dims) <= axis < len(t.dims) else CONFIG
-    if axis == 0 and t.lead is not None:
-        return t.lead
-    return axes.extent(axis) if t.source == "input" else CONFIG
+    return t.lead if axis == 0 and t.lead is not None else axes.extent(axis) if t.source == "input" else CONFIG
 
 
 def unknown(t: Tensor, rank: int, axes: Axes) -> Dims:
@@ -58,12 +57,11 @@ def combine(a: Extent, b: Extent, number: int | None = None) -> Extent:
     for ragged in (a, b):
         if isinstance(ragged, Data):
             return ragged
-    axes = (a.axes if isinstance(a, Dim) else frozenset()) | (b.axes if isinstance(b, Dim) else frozenset())
+    dims = [d for d in (a, b) if isinstance(d, Dim)]
+    axes = frozenset[str]().union(*[d.axes for d in dims])
     if axes:
-        site = next((d.site for d in (a, b) if isinstance(d, Dim) and d.site is not None), None)
-        trace = next((d.trace for d in (a, b) if isinstance(d, Dim)), None)
-        least = max(d.least for d in (a, b) if isinstance(d, Dim))
-        return Dim(axes, number, site, False, trace, least=least)
+        site = next((d.site for d in dims if d.site is not None), None)
+        return Dim(axes, number, site, False, dims[0].trace, least=max(d.least for d in dims))
     return Const(number) if number is not None else CONFIG
 
 
@@ -140,8 +138,7 @@ def unflatten(t: Tensor, axis: int | None, sizes: Sequence[Value] | None) -> Dim
     at = normal(axis, len(t.dims)) if t.dims is not None else None
     if t.dims is None or at is None or sizes is None:
         return None
-    part = Tensor((t.dims[at],), None, t.source, trace=t.trace)
-    return (*t.dims[:at], *reshape(part, sizes), *t.dims[at + 1 :])
+    return (*t.dims[:at], *reshape(Tensor((t.dims[at],), None, t.source, trace=t.trace), sizes), *t.dims[at + 1 :])
 
 
 def product(dims: Sequence[Extent] | None) -> int | None:
@@ -232,12 +229,7 @@ def resized(size: Extent, change: Callable[[int], int | None]) -> Extent:
 
 
 def windows(
-    rank: int,
-    kernel: Value | Sequence[int | None] | None,
-    stride: Value | None,
-    padding: Value | None,
-    dilation: Value | None,
-    ceil: Value | None = None,
+    rank: int, kernel: Given | Sequence[int | None], stride: Given, padding: Given, dilation: Given, ceil: Given = None
 ) -> list[Window]:
     """The windows of `rank` axes, from arguments given as one number or as one for each axis."""
     kernels = each(kernel, rank, None) if not isinstance(kernel, Sequence) else list(kernel)

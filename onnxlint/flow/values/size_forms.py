@@ -52,9 +52,8 @@ def _factors(node: ast.expr) -> list[ast.expr]:
 
 def takes_item(call: ast.AST, statement: ast.AST | None) -> bool:
     """True for the `t.squeeze()` of `t.squeeze().item()`: eager itself takes one element only."""
-    return statement is not None and any(
-        isinstance(n, ast.Attribute) and n.value is call and n.attr == "item" for n in ast.walk(statement)
-    )
+    nodes = ast.walk(statement) if statement is not None else ()
+    return any(isinstance(n, ast.Attribute) and n.value is call and n.attr == "item" for n in nodes)
 
 
 def restacked(call: ast.AST, function: ast.AST) -> bool:
@@ -92,8 +91,7 @@ def may_be_list(at: ast.AST, function: ast.AST) -> bool:
     if not asking:
         return False
     arms = (n for n in nodes_of(function) if isinstance(n, (ast.If, ast.IfExp)))
-    inside = [n for n in arms if any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n))]
-    return not inside
+    return not any(any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n)) for n in arms)
 
 
 def _asks_for_list(call: ast.Call, name: str) -> bool:
