@@ -219,10 +219,11 @@ def _forwards(
         yield from guard.each(rest, unseen)
 
 
-def _is_built_elsewhere(c: ClassInfo) -> bool:
-    """True where the code of another module calls a class: `lambda: Layer(size)`, in whatever arm."""
-    call = re.compile(rf"\b{c.name}\(")
-    others = (d for info in c.module.project.naming(c.name) for d in info.classes.values() if d is not c)
+def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
+    """True where the code of another module of this part calls a class: `lambda: Layer(size)`, in whatever arm."""
+    call = re.compile(rf"{c.name}\((?<!class {c.name}\()(?<!\w{c.name}\()")  # begun by its letters, it is found fast
+    naming = (info for info in part.intersection(c.module.project.naming(c.name)) if call.search(info.source.text))
+    others = (d for info in naming for d in info.classes.values() if d is not c)
     return any(call.search(d.text) and d.is_module() for d in others)
 
 
@@ -344,7 +345,7 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     exported = [m.object for m, *_ in engine.exported_models if m.object.cls is cls]
     if exported and all("forward" in model.attrs for model in exported):
         return
-    outermost = outermost and not _is_built_elsewhere(cls)
+    outermost = outermost and not _is_built_elsewhere(cls, engine.part)
     instance = dom.Instance(engine.model(cls))
     put = forward_of(instance) if unit.name == "forward" else None
     if put is not None and put[0].cls is not None:

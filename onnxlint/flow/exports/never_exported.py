@@ -52,6 +52,8 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
 def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
     """The method of one of some names that asks for less than forward does: without the targets of training. One that
     another method calls is a part of it."""
+    if not any(map(cls.find_method, names)):
+        return None
     called = [n for n in names if any(f"self.{n}(" in m.text for c in cls.mro() for m in c.methods.values())]
     units = [u for name in ("forward", *names) if name not in called and (u := cls.find_method(name)) is not None]
     if len(units) < 2:
