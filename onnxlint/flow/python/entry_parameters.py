@@ -189,7 +189,8 @@ def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
     """The parameters that a function wants lists for, by its documentation, by what it raises for anything else, or
     as it concatenates them."""
     text = unit.text
-    names = set(_CONCATENATED.findall(text)) if "cat(" in text else set()
+    joined = set(_CONCATENATED.findall(text)) if "cat(" in text else set()
+    names = {n for n in joined if re.search(rf"^[ \t]*(?:\w+, *)*{n}(?:, *\w+)* *=(?!=)", text, re.MULTILINE) is None}
     if "list" in text or "List" in text:
         names.update(name for match in _WANTS_LISTS.findall(text) for name in match)
     return frozenset(p.arg for p, _ in unit.positional if p.arg in names and not used_as_tensor(unit, p.arg))

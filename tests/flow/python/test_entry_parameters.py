@@ -122,6 +122,7 @@ def test_what_is_concatenated_is_a_list_of_tensors() -> None:
     assert of("x", "return torch.cat(x, dim=1) if self.wide else sum(x)") == Seq(Tensor())
     assert of("x", "return torch.cat(x, dim=1) + x.shape[0]") == Tensor()
     assert of("x", "return torch.cat([x, x], dim=1)") == Tensor()
+    assert of("x", "x = [part(x) for part in self.parts]\n    return torch.cat(x, dim=1)") == Tensor()
 
 
 def test_what_is_detached_one_by_one_may_be_a_list() -> None:
