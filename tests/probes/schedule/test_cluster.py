@@ -178,13 +178,19 @@ def test_an_interrupt_yields_what_is_known_and_ends_the_probes_on_the_workers(fo
         while not (folder / "waiting").exists():
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
+        while not ended.wait(15):  # Python loses one that comes while it runs a callback of its collector
+            os.kill(os.getpid(), signal.SIGINT)
 
+    ended = threading.Event()
     results: list[ProbeResult] = []
 
     def run() -> None:
-        with Cluster(cluster.scheduler_address) as pool:
-            for _, result in pool.run_each([probe(folder, "Waits")], jobs=1):
-                results.append(result)
+        try:
+            with Cluster(cluster.scheduler_address) as pool:
+                for _, result in pool.run_each([probe(folder, "Waits")], jobs=1):
+                    results.append(result)
+        finally:
+            ended.set()
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
