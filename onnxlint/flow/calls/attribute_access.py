@@ -173,8 +173,6 @@ _FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like g
 def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
     if name == "shape":
         return dom.Shape(t, t.trace)
-    if name == "requires_grad":
-        return dom.Const(False)  # where it does, the model is trained
     if name in _STATIC_ATTRIBUTES:
         return dom.CONFIG
     if name == "ndim":

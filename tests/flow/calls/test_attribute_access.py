@@ -20,7 +20,6 @@ X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
         ("x[0].T", "tensor/float:4,length"),
         ("x.real", "tensor/float:batch,length,4"),
         ("x.dtype", "config"),
-        ("x.requires_grad", "False"),
         ("x.topk(3).values", "tensor/float:batch,length,3"),
         ("x.max(1).indices", "tensor/index:batch,4"),
         ("nn.Linear(4, 8).out_features", "8"),
