@@ -51,6 +51,16 @@ def _ends_in_eval(node: ast.expr, wanted: bool) -> bool:
     return (asked is not node) is wanted and isinstance(asked, ast.Attribute) and asked.attr == "training"
 
 
+def _draws(node: ast.expr) -> bool:
+    """True for a number that Python or numpy draws, beside settings: `random.random() > self.p`. No export reads it."""
+    match node:
+        case ast.Compare(
+            ast.Call(ast.Attribute() as drawn, []), [_], [ast.Constant() | ast.Attribute(ast.Name("self"))]
+        ):
+            return ast.unparse(drawn).startswith(("random.", "np.random.", "numpy.random."))
+    return False
+
+
 class Conditions(Arithmetic):
     """The part of a frame that works out tests, and the expressions that are decided by one."""
 
@@ -63,10 +73,8 @@ class Conditions(Arithmetic):
             return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()}, usual)
         if isinstance(node, ast.BoolOp):
             before = {n: self.scope.names[n] for v in node.values for n in _narrowed(v) if n in self.scope.names}
-            if any(_ends_in_eval(v, isinstance(node.op, ast.Or)) for v in node.values[1:]):
-                with self.engine.within(silent=True):  # whatever the others ask, the answer is this one's
-                    self.test(node.values[0])
-                return Test([], dict.fromkeys(mask, isinstance(node.op, ast.Or)))
+            if any(_ends_in_eval(v, isinstance(node.op, ast.Or)) for v in node.values[1:]) and _draws(node.values[0]):
+                return Test([], dict.fromkeys(mask, isinstance(node.op, ast.Or)))  # whatever the draw gives
             result = self.test(node.values[0])
             for i, value in enumerate(node.values[1:], 1):
                 if isinstance(node.op, ast.And) and _tells_forms(node.values[i - 1], value):
@@ -144,8 +152,12 @@ class Conditions(Arithmetic):
             verdict[e] = a if a is stops or (a is None and b is not stops) else b
         decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
         reads = left.reads  # of a long row of conditions they are many: gone through only where an exporter decides
-        if decided:
-            reads = [(v, m, a) for v, n, a in reads if (m := tuple(e for e in n if e not in decided))]
+        if decided:  # measured: dynamo refuses data that is asked for first, whatever comes of the row
+            kept = [
+                (v, tuple(e for e in n if e not in decided or (e == "dynamo" and dom.reads_data(v))), a)
+                for v, n, a in reads
+            ]
+            reads = [read for read in kept if read[1]]
         reads += [(v, m, a or asked) for v, m, a in right.reads if m]
         usual = stops if stops in (left.usual, right.usual) else left.usual if left.usual is right.usual else None
         return Test(reads, verdict, usual)

@@ -147,6 +147,8 @@ def test_an_item_of_a_dict_that_is_tested_for_a_list_is_no_tensor_in_that_arm(te
         ("random.random() > 0.5 and self.training", False),
         ("random.random() > 0.5 or self.training", True),
         ("random.random() > 0.5 and not self.training", True),
+        ("x.max() > 0.5 and self.training", True),
+        ("x.max() > 0.5 or not self.training", True),
     ],
 )
 def test_what_eval_mode_answers_whatever_the_rest_of_a_test_says_leaves_the_rest_alone(test: str, asked: bool) -> None:
