@@ -12,7 +12,7 @@ from onnxlint.report.common.words import hidden
 from onnxlint.source.parse import source_lines
 
 _CERTAINTY, _SEVERITIES = tuple(VerdictKind), tuple(Severity)
-_NUMBER = re.compile(r"\d+")
+_OPSET = re.compile(r"(?<=opset )\d+|(?<=convert it to )\d+|(?<=converts it to )\d+")
 _WORD = re.compile(r"\w+")
 
 
@@ -41,11 +41,11 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
 
 
 def _one_of_calls(findings: Sequence[Finding]) -> list[Finding]:
-    """What is said of several export calls of a file in the same words, but for numbers, at the first of them."""
+    """What is said of several export calls of a file in the same words, but for opsets, at the first of them."""
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for f in findings:
         if f.code.startswith("ONX5") and not hidden(f):
-            alike.setdefault((f.span.path, f.code, _NUMBER.sub("", f.message)), []).append(f)
+            alike.setdefault((f.span.path, f.code, _OPSET.sub("", f.message)), []).append(f)
     shown: dict[int, Finding | None] = {id(f): None for members in alike.values() for f in members[1:]}
     shown.update((id(members[0]), _together(members)) for members in alike.values() if len(members) > 1)
     return [f for f in (shown.get(id(finding), finding) for finding in findings) if f is not None]

@@ -223,7 +223,14 @@ def test_calls_with_the_same_removed_argument_are_one_finding_for_a_file(check):
     assert places(merged, "ONX507") == [(4, [5, 8])]
 
 
-def test_export_calls_of_which_the_same_is_said_but_for_numbers_are_one_finding(check):
+def test_two_axes_of_an_export_call_are_two_findings():
+    found = [
+        finding(4, code="ONX502", about="", message=f"axis {axis} of `x` is asked for as dynamic") for axis in (0, 2)
+    ]
+    assert one_per_cause(Report(findings=tuple(found)), lambda path: []).findings == tuple(found)
+
+
+def test_export_calls_of_which_the_same_is_said_but_for_opsets_are_one_finding(check):
     """Of an opset that is converted, however badly, other words are said."""
     call = "    torch.onnx.export(M().eval(), torch.zeros(2, 3), 'f', opset_version={}, dynamic_shapes=({{0: 'b'}},))\n"
     model = (
