@@ -188,7 +188,7 @@ def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable
                 parts.append((info, part[1]))
             elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
                 return ""
-    if parts and not exported and all(f"self.{part}(" in info.source.text for info, part in parts):
+    if parts and not exported and all(_is_for_training(code_of(info.source.text), part) for info, part in parts):
         return "only training calls its forward"
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
 
@@ -201,6 +201,12 @@ def _is_called(text: str, call: str) -> bool:
             return True
         at = text.find(call, at + 1)
     return False
+
+
+def _is_for_training(text: str, part: str) -> bool:
+    """True where `self.part` is called, and named nowhere but where it is set and under `if self.training:`."""
+    named = [m.start() for m in re.finditer(rf"\bself\.{part}\b(?! *=[^=])", text)]
+    return f"self.{part}(" in text and all(any(map(_TRAINING.match, _blocks_around(text, at))) for at in named)
 
 
 def _blocks_around(text: str, at: int) -> Iterator[str]:
