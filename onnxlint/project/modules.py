@@ -3,7 +3,7 @@
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache, partial
 from itertools import islice
@@ -41,7 +41,7 @@ class Project:
         self._roots: list[Path] = []
         self._tops: set[str] = set()
         self.name_of = partial(module_name, package=lru_cache(maxsize=None)(_package))  # looks at a folder once
-        self._naming: dict[str, list[ModuleInfo]] = {}  # by the name of a class, or what was asked for
+        self._naming: dict[str, list[ModuleInfo]] = {}  # by word with a capital
         self._searched = 0  # modules whose words are in there
 
     def add(self, source: SourceFile) -> ModuleInfo:
@@ -60,21 +60,11 @@ class Project:
     def naming(self, word: str) -> Sequence[ModuleInfo]:
         """The modules in whose texts a word with a capital occurs, and in none of its words begins further left."""
         if self._searched < len(self.modules):
-            new = [*islice(self.modules.values(), self._searched, None)]
-            before = [*islice(self.modules.values(), self._searched)]
-            defined = {name.rpartition(".")[2] for info in new for name in info.classes} - self._naming.keys()
-            self._naming.update({name: self._with_word(name, before) for name in defined})
-            for info in new:
-                for name in self._naming.keys() & _CAPITALIZED.findall(info.source.text):
-                    self._naming[name].append(info)
+            for info in islice(self.modules.values(), self._searched, None):
+                for name in set(_CAPITALIZED.findall(info.source.text)):
+                    self._naming.setdefault(name, []).append(info)
             self._searched = len(self.modules)
-        if word not in self._naming:
-            self._naming[word] = self._with_word(word, self.modules.values())
-        return self._naming[word]
-
-    @staticmethod
-    def _with_word(word: str, modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
-        return [m for m in modules if word in m.source.text and word in _CAPITALIZED.findall(m.source.text)]
+        return self._naming.get(word, ())
 
     def record(self, reads: Reads | None) -> None:
         """Write down in `reads` what is read from now on, and forget what was looked up before."""

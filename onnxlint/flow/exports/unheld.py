@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from onnxlint.flow.state.partitions import MODULE_LEVEL, source_of
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, FunctionUnit, ModuleInfo
@@ -134,15 +135,19 @@ def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo
         return True
     units = (m for c in info.classes.values() for m in c.methods.values())
     holding = [u for u in units if name in u.text and not u.name.startswith("__") and u.name != "forward"]
-    uncalled = sum(_times_named(u.text, name) for u in holding if _is_uncalled(u, modules))
-    return 0 < uncalled == _times_named(_IMPORTS.sub("", info.source.text), name) - own
+    times = {u: _times_named(u.text, name) for u in holding}
+    rest = _times_named(_IMPORTS.sub("", info.source.text), name) - own
+    if not 0 < rest <= sum(times.values()):  # seen without a look at all the other sources
+        return False
+    return rest == sum(count for u, count in times.items() if _is_uncalled(u, modules))
 
 
 def _is_uncalled(unit: FunctionUnit, modules: Sequence[ModuleInfo]) -> bool:
     """True where the sources name a function once, where it is defined; what torch has of that name is another."""
     dotted = re.compile(rf"(?<![\w.])[\w.]*\b{unit.name}\b")
     texts = (info.source.text for info in modules if unit.name in info.source.text)
-    return sum(not name.startswith("torch") for text in texts for name in dotted.findall(text)) == 1
+    own = (1 for text in texts for name in dotted.findall(text) if not name.startswith("torch"))
+    return len([*islice(own, 2)]) == 1
 
 
 def _times_named(text: str, name: str) -> int:
