@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from onnxlint.flow.exports.unheld import has_layers
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -89,8 +90,9 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
 
 
 def _has_weights(engine: Defining, cls: ClassInfo) -> bool:
-    attributes = engine.sketch(cls).attrs.values()
-    return cls.extends_library_model() or any(isinstance(v, (Layer, Instance, Tensor)) for v in attributes)
+    if cls.extends_library_model() or has_layers(cls):
+        return True
+    return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.sketch(cls).attrs.values())
 
 
 def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
@@ -124,6 +126,9 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
     method = cls.find_method(call[1])
     if method is not None:
         return _gives_a_loss(engine, cls, method, depth + 1)
+    made = re.findall(rf"self\.{call[1]} = ([\w.]+)\(", cls.text)
+    if made and all(maker.startswith("nn.") for maker in made):
+        return False  # a layer of torch, and nothing is built to see that
     inner = engine.sketch(cls).attrs.get(call[1])
     unit = inner.object.cls.find_method("forward") if isinstance(inner, Instance) else None
     return isinstance(inner, Instance) and unit is not None and _gives_a_loss(engine, inner.object.cls, unit, depth + 1)
