@@ -101,7 +101,7 @@ class FunctionUnit:
     """
 
     __slots__ = (
-        *("_args", "_node", "_noted", "_parameters", "cls", "decorators", "first"),
+        *("_args", "_node", "_noted", "_parameters", "_words", "cls", "decorators", "first"),
         *("key", "last", "line", "module", "qualname", "shift"),
     )
 
@@ -111,6 +111,7 @@ class FunctionUnit:
         self._node = None if isinstance(definition, FunctionOutline) else definition
         self._args: ast.arguments | None = None
         self._parameters: tuple[tuple[ast.arg, ast.expr | None], ...] | None = None
+        self._words: frozenset[str] | None = None
         outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition, shift)
         self._noted = f"text:{qualname}" if self._node is None else ""
         self.key: Hashable = id(self)
@@ -154,6 +155,13 @@ class FunctionUnit:
             names = [*a.posonlyargs, *a.args]
             self._parameters = (*zip(names, [*[None] * (len(names) - len(a.defaults)), *a.defaults], strict=True),)
         return self._parameters
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The names that its code has, those of parameters and attributes aside."""
+        if self._words is None:
+            self._words = frozenset(n.id for n in ast.walk(self.node) if isinstance(n, ast.Name))
+        return self._words
 
     @property
     def text(self) -> str:

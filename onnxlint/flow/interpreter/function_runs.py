@@ -68,7 +68,8 @@ class FunctionRuns(Definitions):
         # With its callers it exports other models; where such functions call each other, that has an end.
         anew = not at.tracing and self.exporting.get(unit.key, ANEW) < ANEW
         place = self._place(unit)
-        if fn.scope is None and not anew:
+        closed = fn.scope is not None and fn.scope.has_any(unit.words)  # it uses what stands around it
+        if not closed and not anew:
             if self.summaries.recurs(unit.key, fn.bound):
                 scope = {name: widen_argument(v) for name, v in scope.items()}
             key = CallKey((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
@@ -77,7 +78,7 @@ class FunctionRuns(Definitions):
                 return recalled
         elif (cut := self._cut(unit)) is not None:
             return cut
-        if not at.tracing and fn.scope is None and not anew:
+        if not at.tracing and not closed and not anew:
             habit = self.habits.of(unit)
             if habit is not None:
                 if isinstance(fn.bound, dom.Instance):

@@ -530,6 +530,13 @@ class Scope:
             scope = scope.outer
         return scope.names[name] if scope is not None else None
 
+    def has_any(self, names: frozenset[str]) -> bool:
+        """True where one of some names is a variable here or in an enclosing function."""
+        scope: Scope | None = self
+        while scope is not None and names.isdisjoint(scope.names):
+            scope = scope.outer
+        return scope is not None
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Site:

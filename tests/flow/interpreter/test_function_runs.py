@@ -1,10 +1,14 @@
 """Calls of functions: arguments, recursion, generators, and results that are recalled."""
 
+from collections import Counter
+
 import pytest
 from analysing import PRELUDE, result_of
 
+from onnxlint.flow.interpreter.function_runs import FunctionRuns
 from onnxlint.flow.state.variable_kinds import describe
-from onnxlint.flow.values.domain import Const, Seq, Tensor, Value
+from onnxlint.flow.values.domain import Const, Scope, Seq, Tensor, Value
+from onnxlint.project.classes import FunctionUnit
 
 X = Tensor((Const(2), Const(3)))
 GIVES: dict[str, Value] = {
@@ -28,3 +32,20 @@ def test_a_function_that_yields_gives_a_sequence_of_what_it_yields() -> None:
 def test_a_function_that_calls_itself_without_end_gives_nothing_known() -> None:
     made = result_of(f"{PRELUDE}def f(x):\n    return f(x)\n", X)
     assert describe(made) in ("", "tensor:2,3")
+
+
+def test_a_nested_function_that_uses_nothing_around_it_is_recalled_like_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: Counter[str] = Counter()
+    run = FunctionRuns.run
+
+    def counting(engine: FunctionRuns, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
+        runs[unit.name] += 1
+        return run(engine, unit, scope, bound)
+
+    monkeypatch.setattr(FunctionRuns, "run", counting)
+    inner = "    def own(y):\n        z = y\n        return z\n    def closed(y):\n        return k\n"
+    body = "    k = 1\n    own(x)\n    own(x)\n    closed(x)\n    k = 2\n    return closed(x)\n"
+    assert result_of(f"{PRELUDE}def f(x):\n{inner}{body}", X) == Const(2)
+    assert runs == {"f": 1, "own": 1, "closed": 2}
