@@ -1,11 +1,12 @@
 """What calls returned, so that equal ones run once, and what traced code has assigned to attributes.
 
-A forward is analysed as if it were the only one: what it assigns is undone at its end, and what depends on that, or on
-how deep the stack is, is recalled by no other entry point. What an export assigns lasts, as exports run first and in a
+A forward is analysed as if it were the only one: what it assigns is undone at its end. What depends on that is recalled
+by another entry point that has assigned the same by then, and with the result what the call has assigned itself. What
+depends on how deep the stack is, is recalled by no other. What an export assigns lasts, as exports run first and in a
 fixed order. What depends on a call that still runs (a recursion) is recalled only while that runs.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -54,26 +55,41 @@ class CallKey:
 
 _ENTRY, _ALWAYS = -1, DEPTH * 1000  # what a result depends on beside its arguments: the entry point, nothing
 
+_State: TypeAlias = "dict[tuple[dom.Object, str], dom.Value | None]"
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a call returned, the attributes that were read in it, and the running call that it depends on."""
+    """What a call returned, the attributes that were read or assigned in it, the running call that it depends on, and
+    whether it depends on what the entry point has assigned."""
 
     result: dom.Value
     reads: frozenset[str]
     depends: int
+    stateful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A call that depends on what its entry point has assigned: of the attributes in it, all before and after it."""
+
+    before: _State
+    after: _State
+    summary: Summary
 
 
 @dataclass(slots=True)
 class _Run:
     """A call that runs, with its number, what is known of its result, and what else depends on that.
 
-    `reads` and `depends` are what was noted of the call around it.
+    `reads`, `depends` and `stateful` are what was noted of the call around it; `before` is what had been assigned.
     """
 
     number: int
     reads: set[str]
     depends: int
+    stateful: bool
+    before: _State
     result: dom.Value = dom.UNKNOWN
     recursive: bool = False
     dependent: list[tuple[Place, CallKey]] = field(default_factory=list)
@@ -87,10 +103,14 @@ class Summaries:
         self._here: dict[Place, dict[CallKey, Summary]] = {}  # of this entry point, or of a call that runs
         self._running: dict[CallKey, _Run] = {}
         self._active: dict[Place, list[_Run]] = {}  # the same by function and object
-        self._assigned: dict[tuple[dom.Object, str], dom.Value | None] = {}  # with what was there before
+        self._replays: dict[Place, dict[CallKey, list[_Replay]]] = {}
+        self._assigned: _State = {}  # with what was there before
         self._names: set[str] = set()  # of these
+        self._state: _State | None = {}  # the same with what is there now, where that was asked for
+        self._entered = 0  # entry points that run, one in the other
         self._reads: set[str] = set()
         self._depends = _ALWAYS
+        self._stateful = False
 
     def of(self, place: Place) -> dict[CallKey, Summary]:
         """The calls at a place with their results."""
@@ -104,10 +124,13 @@ class Summaries:
             if summary is None:
                 summary = self._earlier.get(place, {}).get(call)
                 if summary is not None and self._names and not self._names.isdisjoint(summary.reads):
-                    continue
+                    summary = None
+            if summary is None and self._replays:
+                summary = self._replayed(place, call)
             if summary is not None:
                 self._reads |= summary.reads
                 self._depends = min(self._depends, summary.depends)
+                self._stateful |= summary.stateful
                 return summary.result
         run = self._running.get(call)
         if run is not None:
@@ -115,6 +138,28 @@ class Summaries:
             self._depends = min(self._depends, run.number)
             return run.result
         return self.too_deep() if depth >= DEPTH else None
+
+    def _replayed(self, place: Place, call: CallKey) -> Summary | None:
+        """The summary of an equal call in another entry point that had assigned the same; what it assigned is now."""
+        for replay in self._replays.get(place, {}).get(call, ()):
+            if replay.before == self._of(self._now(), replay.summary.reads):
+                for (obj, name), v in replay.after.items():
+                    if v is not None and obj.attrs.get(name) != v:
+                        self.assigns(obj, name)
+                        obj.attrs[name] = v
+                self._here.setdefault(place, {})[call] = replay.summary
+                return replay.summary
+        return None
+
+    def _now(self) -> _State:
+        """All that the entry point has assigned."""
+        if self._state is None:
+            self._state = {(obj, name): obj.attrs.get(name) for obj, name in self._assigned}
+        return self._state
+
+    @staticmethod
+    def _of(state: _State, names: Set[str]) -> _State:
+        return {key: v for key, v in state.items() if key[1] in names}
 
     @property
     def depth(self) -> int:
@@ -139,27 +184,32 @@ class Summaries:
         return RunningCall(self, place, call, bound)
 
     def _begin(self, call: CallKey, function: Place) -> _Run:
-        run = self._running[call] = _Run(len(self._running), self._reads, self._depends)
-        self._reads, self._depends = set(), _ALWAYS
+        run = _Run(len(self._running), self._reads, self._depends, self._stateful, self._now())
+        self._running[call] = run
+        self._reads, self._depends, self._stateful = set(), _ALWAYS, False
         self._active.setdefault(function, []).append(run)
         return run
 
     def _keep(self, run: _Run, place: Place, call: CallKey, result: dom.Value) -> None:
-        depends_on = self._depends
+        depends_on, stateful = self._depends, self._stateful
         alone = depends_on >= run.number
-        summary = Summary(result, frozenset(self._reads), _ALWAYS if alone else depends_on)
-        if alone:
+        summary = Summary(result, frozenset(self._reads), _ALWAYS if alone else depends_on, stateful)
+        if alone and stateful:
+            before, after = (self._of(state, self._reads) for state in (run.before, self._now()))
+            self._replays.setdefault(place, {}).setdefault(call, []).append(_Replay(before, after, summary))
+        elif alone:
             self._earlier.setdefault(place, {})[call] = summary
         elif depends_on != _ENTRY:
             outer = next(r for r in self._running.values() if r.number == depends_on)
             outer.dependent.append((place, call))
-        if not alone or self._names:
+        if not alone or stateful or self._names:
             self._here.setdefault(place, {})[call] = replace(summary, depends=depends_on) if alone else summary
 
     def _end(self, run: _Run, call: CallKey, function: Place) -> None:
         self._forget(run)
         self._reads |= run.reads
         self._depends = min(run.depends, self._depends if self._depends < run.number else _ALWAYS)
+        self._stateful |= run.stateful
         del self._running[call]
         self._active[function].pop()
 
@@ -171,7 +221,7 @@ class Summaries:
     def again(self, call: CallKey | None, result: dom.Value) -> bool:
         """True where a call has called itself, and no other that runs; then this is what it gives in its next run."""
         run = self._running[call] if call is not None else None
-        if run is None or not run.recursive or self._depends < run.number or result == dom.UNKNOWN:
+        if run is None or not run.recursive or self._depends < run.number or self._stateful or result == dom.UNKNOWN:
             return False
         run.result = result
         self._forget(run)
@@ -181,28 +231,36 @@ class Summaries:
         """An attribute is read."""
         self._reads.add(name)
         if name in self._names and (obj, name) in self._assigned:
-            self._depends = _ENTRY
+            self._stateful = True
 
     def assigns(self, obj: dom.Object, name: str) -> None:
         """Traced code is about to assign to an attribute."""
-        self._depends = _ENTRY
+        self._stateful = True
+        self._state = None
         self._names.add(name)
+        self._reads.add(name)
         self._assigned.setdefault((obj, name), obj.attrs.get(name))
 
     @contextmanager
     def entry(self, lasting: bool = False) -> Iterator[None]:
         """An entry point begins, and ends with the block; what it assigned is undone unless it is `lasting`."""
-        outer = self._here, self._assigned, self._names
-        self._here, self._assigned, self._names = {}, {}, set()
+        outer = self._here, self._assigned, self._names, self._state, self._replays
+        self._here, self._assigned, self._names, self._state = {}, {}, set(), {}
+        if self._entered:  # an export that is tried within an entry point runs for itself
+            self._replays = {}
+        self._entered += 1
         try:
             yield
         finally:
             if lasting:
                 for place, calls in self._earlier.items() if self._names else ():
                     self._earlier[place] = {c: s for c, s in calls.items() if self._names.isdisjoint(s.reads)}
+                if self._names:
+                    self._replays.clear()
             else:
                 self._undo()
-            self._here, self._assigned, self._names = outer
+            self._here, self._assigned, self._names, self._state, self._replays = outer
+            self._entered -= 1
             self._reads.clear()
 
     def _undo(self) -> None:

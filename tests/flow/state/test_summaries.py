@@ -18,15 +18,70 @@ def test_a_result_is_recalled_in_other_entry_points() -> None:
         assert store.recall([PLACE], KEY, 0) == RESULT
 
 
-def test_a_call_that_assigns_is_recalled_in_its_entry_point_only_and_undone_at_its_end() -> None:
+def assigning(store: Summaries, obj: dom.Object) -> None:
+    with store.running(PLACE, KEY, None) as results:
+        store.reads(obj, "first")
+        store.assigns(obj, "last")
+        obj.attrs["last"] = RESULT
+        results.append(RESULT)
+
+
+def test_a_call_that_assigns_is_undone_with_its_entry_point_and_done_again_where_another_recalls_it() -> None:
     store, obj = Summaries(), dom.Object(next(iter(MODULE.classes.values())))
     with store.entry():
-        with store.running(PLACE, KEY, None) as results:
-            store.assigns(obj, "last")
-            obj.attrs["last"] = RESULT
-            results.append(RESULT)
+        assigning(store, obj)
         assert store.recall([PLACE], KEY, 0) == RESULT
     assert not obj.attrs
+    with store.entry():
+        assert store.recall([PLACE], KEY, 0) == RESULT
+        assert obj.attrs == {"last": RESULT}
+    assert not obj.attrs
+
+
+def test_a_call_that_assigns_runs_again_where_what_it_uses_was_assigned_before() -> None:
+    store, obj = Summaries(), dom.Object(next(iter(MODULE.classes.values())))
+    with store.entry():
+        assigning(store, obj)
+    for name, recalled in (("first", None), ("last", None), ("other", RESULT)):
+        with store.entry():
+            store.assigns(obj, name)
+            obj.attrs[name] = dom.Const(3)
+            assert store.recall([PLACE], KEY, 0) == recalled
+
+
+def test_what_recalls_a_call_that_assigns_depends_on_that_too() -> None:
+    store, obj, outer = Summaries(), dom.Object(next(iter(MODULE.classes.values()))), CallKey(("outer", ()))
+    with store.entry():
+        assigning(store, obj)
+    with store.entry(), store.running(("outer",), outer, None) as results:
+        results.append(store.recall([PLACE], KEY, 1) or dom.UNKNOWN)
+    with store.entry():
+        assert store.recall([("outer",)], outer, 0) == RESULT
+        assert obj.attrs == {"last": RESULT}
+    with store.entry():
+        store.assigns(obj, "first")
+        obj.attrs["first"] = dom.Const(3)
+        assert store.recall([("outer",)], outer, 0) is None
+
+
+def test_an_export_that_is_tried_within_an_entry_point_runs_for_itself() -> None:
+    store, obj = Summaries(), dom.Object(next(iter(MODULE.classes.values())))
+    with store.entry():
+        assigning(store, obj)
+    with store.entry():
+        with store.entry():
+            assert store.recall([PLACE], KEY, 0) is None
+            assigning(store, obj)
+        assert store.recall([PLACE], KEY, 0) == RESULT
+
+
+def test_what_lasts_ends_what_was_assigned_before() -> None:
+    store, obj = Summaries(), dom.Object(next(iter(MODULE.classes.values())))
+    with store.entry():
+        assigning(store, obj)
+    with store.entry(lasting=True):
+        store.assigns(obj, "other")
+        obj.attrs["other"] = RESULT
     with store.entry():
         assert store.recall([PLACE], KEY, 0) is None
 
