@@ -23,6 +23,7 @@ LINK_KEYS = (
     "merged-into",
     "operators",
     "shows-at-calls-of",
+    "said-once",
 )
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -11,12 +12,17 @@ from typing import Any, TypeVar
 from onnxlint.base.plugins import CODE, Plugin, PluginError, installed
 from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity
 
-E = TypeVar("E", Severity, Safety, Outcome, Cause)
+
+class _Once(StrEnum):
+    FILE = "file"
+
+
+E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once)
 
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
 _CAUSES = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function")
-_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators", "shows-at-calls-of")
+_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators", "shows-at-calls-of", "said-once")
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -41,6 +47,7 @@ class Contract:
     Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
     start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
     What is found by running alone, at a call in its function of a name in `shows_at_calls_of`, is shown as one with it.
+    What is `said_once` of several calls in a file, or in versions of it, in the same words is shown at the first.
     Every call of its `operators`, by canonical name, is observed. `plugin` is where a rule of a package comes from, and
     `version` a hash of that.
     """
@@ -61,6 +68,7 @@ class Contract:
     merged_into: str | None = None
     operators: tuple[str, ...] = ()
     shows_at_calls_of: tuple[str, ...] = ()
+    said_once: bool = False
     plugin: Plugin | None = None
     version: bytes = b""
 
@@ -195,6 +203,7 @@ def read_rule(path: Path) -> Contract:
         merged_into=header.get("merged-into", (None,))[0],
         operators=_names(header, "operators"),
         shows_at_calls_of=_names(header, "shows-at-calls-of"),
+        said_once="said-once" in header and bool(_value(path, header, "said-once", _Once)),
     )
     _check_sections(rule)
     return rule

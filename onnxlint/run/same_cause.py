@@ -1,7 +1,7 @@
 """One cause, one finding: what stems from one value, or one decision, is shown at one place, which names the others."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import PurePath
@@ -24,6 +24,7 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
     `sources(path)` is the lines of a file.
     """
     called = {rule.code: rule.shows_at_calls_of for rule in load_catalogue().values()}
+    once = frozenset(rule.code for rule in load_catalogue().values() if rule.said_once)
     elsewhere = {(f.span.path, f.symbol, name): f.about for f in report.findings for name in called.get(f.code, ())}
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
@@ -37,14 +38,15 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
         shown.update((id(member), None) for member in members)
         shown[id(members[0])] = _together(members)
     findings = (shown.get(id(finding), finding) for finding in report.findings)
-    return replace(report, findings=_one_of_copies(_one_of_calls([f for f in findings if f is not None]), sources))
+    of_calls = _one_of_calls([f for f in findings if f is not None], once)
+    return replace(report, findings=_one_of_copies(of_calls, sources, once))
 
 
-def _one_of_calls(findings: Sequence[Finding]) -> list[Finding]:
+def _one_of_calls(findings: Sequence[Finding], once: Set[str]) -> list[Finding]:
     """What is said of several export calls of a file in the same words, but for opsets, at the first of them."""
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for f in findings:
-        if f.code.startswith("ONX5") and not hidden(f):
+        if f.code in once and not hidden(f):
             alike.setdefault((f.span.path, f.code, _OPSET.sub("", f.message)), []).append(f)
     shown: dict[int, Finding | None] = {id(f): None for members in alike.values() for f in members[1:]}
     shown.update((id(members[0]), _together(members)) for members in alike.values() if len(members) > 1)
@@ -68,7 +70,9 @@ def _follow(members: Sequence[Finding], origin: Sequence[Finding]) -> bool:
     return all(lines & assigned for assigned in values) and all(harmed.issuperset(f.effects) for f in members)
 
 
-def _one_of_copies(findings: Sequence[Finding], sources: Callable[[str], list[str]]) -> tuple[Finding, ...]:
+def _one_of_copies(
+    findings: Sequence[Finding], sources: Callable[[str], list[str]], once: Set[str]
+) -> tuple[Finding, ...]:
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for f in filterfalse(hidden, findings):
         name = f".{f.symbol}".rpartition(f".{PurePath(f.span.path).stem}.")[2]
@@ -77,7 +81,7 @@ def _one_of_copies(findings: Sequence[Finding], sources: Callable[[str], list[st
     for (code, name, *_), members in alike.items():
         for f in members if len({f.span.path for f in members}) > 1 else ():
             text, line = _definition(sources(f.span.path), f)
-            if code.startswith("ONX5") and len({PurePath(m.span.path).name for m in members}) == 1:
+            if code in once and len({PurePath(m.span.path).name for m in members}) == 1:
                 text, line = name, 0  # versions of one script, of which it says the same
             copies.setdefault((code, text, line, f.span.column), []).append(f)
     shown: dict[int, Finding] = {}

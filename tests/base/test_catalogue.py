@@ -109,6 +109,7 @@ def test_windows_newlines_make_no_difference(tmp_path: Path) -> None:
             8,
             "confirmed-by is `refusal`, which is not one of refused,",
         ),
+        ("error\n---\n", "error\nsaid-once: run\n---\n", 8, "said-once is `run`, which is not one of file"),
         ("error\n---\n", "error\nconfirmed-by: guard, guard\n---\n", 8, "confirmed-by names a cause twice"),
         ("error\n---\n", "error\nshows-here: runtime\n---\n", 8, "shows-here names a cause that confirmed-by does not"),
     ],
