@@ -68,7 +68,7 @@ class FunctionRuns(Definitions):
         # With its callers it exports other models; where such functions call each other, that has an end.
         anew = not at.tracing and self.exporting.get(unit.key, ANEW) < ANEW
         place = self._place(unit)
-        closed = fn.scope is not None and fn.scope.has_any(unit.words)  # it uses what stands around it
+        closed = fn.is_closure
         if not closed and not anew:
             if self.summaries.recurs(unit.key, fn.bound):
                 scope = {name: widen_argument(v) for name, v in scope.items()}

@@ -388,6 +388,14 @@ class Function(_Holder):
         if self.weight > _CHAIN:
             self.bound, self.weight = UNKNOWN, _weight(1)
 
+    @property
+    def is_closure(self) -> bool:
+        """True for one that uses a variable of a function around it."""
+        scope = self.scope
+        while scope is not None and self.unit.words.isdisjoint(scope.names):
+            scope = scope.outer
+        return scope is not None
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Lambda(_Plain):
@@ -529,13 +537,6 @@ class Scope:
         while scope is not None and name not in scope.names:
             scope = scope.outer
         return scope.names[name] if scope is not None else None
-
-    def has_any(self, names: frozenset[str]) -> bool:
-        """True where one of some names is a variable here or in an enclosing function."""
-        scope: Scope | None = self
-        while scope is not None and names.isdisjoint(scope.names):
-            scope = scope.outer
-        return scope is not None
 
 
 @dataclass(slots=True, unsafe_hash=True)
