@@ -10,6 +10,7 @@ from onnxlint.rules.helpers.freed_numbers import free_names
 from onnxlint.rules.helpers.value_kinds import Values, condition, may_reshape
 from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard, without_question
 
+_UNFELT = {"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR}
 _CHOOSE = "compute both arms and choose with `torch.where`"
 
 WORDS = {"ternary": "the conditional expression", "comprehension": "the comprehension's `if`"}
@@ -27,6 +28,7 @@ class TensorBranch(Rule):
                 f"{word} branches on {what}: `{self.source(node)}`",
                 "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo"
                 " exporter",
+                effects=_UNFELT if branch.talks else None,
                 hints={"sized": int(branch.sized)},
             )
         elif branch.reads == "weight":
@@ -34,7 +36,7 @@ class TensorBranch(Rule):
                 f"{word} branches on the value of a weight: `{self.source(node)}`",
                 "decide it once in `__init__` and keep the answer as a Python bool",
                 severity=Severity.WARNING,
-                effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
+                effects=_UNFELT,
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -48,7 +48,7 @@ class DimToPython(Rule):
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
             curved = escape.how.rpartition(".")[2].removesuffix("()") in _CURVED
-            ends = _refusals(escape, EXPORTERS) if self._refused(node) else None
+            ends = _refusals(escape, EXPORTERS) if extreme == "round" or self._refused(node) else None
             fault = "is asked of a dynamic size, which is no Python number in an export"
             message = f"`{escape.how}` {fault if ends else _CHOSEN.get(extreme, _FROZEN)}: `{self.source(node)}`"
             advice = (
@@ -91,8 +91,6 @@ def _effects(how: str) -> dict[str, Outcome] | None:
     """What becomes of this form of it, where that is not what the contract says."""
     if how in _TORCHSCRIPT_ONLY:
         return {"torchscript": _TORCHSCRIPT_ONLY[how]}
-    if how == "round()":
-        return {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
     if how.startswith("math.") or (how.startswith("numpy.") and how != "numpy.ceil"):
         return {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}
     return None

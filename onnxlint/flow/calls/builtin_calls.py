@@ -19,6 +19,9 @@ from onnxlint.flow.values.size_forms import may_be_list
 Builtin = Callable[[Evaluating, dom.Args, dom.Kwargs, ast.AST], dom.Value]
 
 
+_EXTREMES = ("min()", "max()")  # which leave a size what it is
+
+
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     def build(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
         first = args[0] if args else dom.Const(0)
@@ -27,6 +30,8 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
                 return dom.Const(convert(first.literal))
             except (OverflowError, ValueError):  # of an infinite number, or of none
                 return dom.CONFIG
+        if how == "round()" and isinstance(first, dom.Dim) and first.site is not None and first.site.how in _EXTREMES:
+            args = [replace(first, site=None)]  # a tensor yet to TorchScript, and it has none to round
         result = frozen(engine, args, node, how)
         if isinstance(result, dom.Dim) and isinstance(first, dom.Dim) and how == "int()":
             return replace(result, example=first.example)

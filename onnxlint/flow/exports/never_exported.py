@@ -22,6 +22,7 @@ _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
+_FILE = re.compile(r"\w+_(?:path|dir|filename|folder)s?|f?dirs?\d?|filenames?")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -77,12 +78,16 @@ def _asked_for(unit: FunctionUnit) -> set[str]:
 
 
 def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
-    """True for a loss, a wrapper for training or scoring, a runner of exports, a transform of images alone."""
+    """True for a loss, a wrapper for training or scoring, a runner of exports, a transform of images or files alone."""
     if "Loss" in cls.name or _IN_A_LOSS.search(cls.name) or any(".loss." in b for b in cls.external_bases()):
         return True
     unit = cls.find_method("forward")
     if unit is not None and (
-        _gives_a_loss(engine, cls, unit) or _runs_exports(unit) or _gives_arrays(unit) or _gives_targets(unit)
+        any(_FILE.fullmatch(p.arg) for p, _ in unit.positional)
+        or _gives_a_loss(engine, cls, unit)
+        or _runs_exports(unit)
+        or _gives_arrays(unit)
+        or _gives_targets(unit)
     ):
         return True
     images = any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values())
@@ -114,6 +119,9 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
 def _is_filled_with_losses(text: str, value: str) -> bool:
     """True for a variable whose items a forward assigns one by one, each a loss: `out["kl_loss"] = ...`."""
     name = re.match(r"(\w+)[ \t]*(?:#|$)", value, re.MULTILINE)
+    made = re.search(rf"^[ \t]+{name[1]} = (?=\{{)", text, re.MULTILINE) if name is not None else None
+    if made is not None and _LOSS_AMONG.match(text, made.end()) is not None:
+        return True
     keys = re.findall(rf"^[ \t]+{name[1]}\[['\"](\w+)['\"]\] *=(?!=)", text, re.MULTILINE) if name is not None else []
     return bool(keys) and all(map(names_a_loss, keys))
 

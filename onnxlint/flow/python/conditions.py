@@ -304,7 +304,7 @@ class Conditions(Arithmetic):
                     looping = keyword == "if" and self.engine.context.looping and dom.reads_data(v)
                     leaves = _leaves(body, orelse) if looping else ""
                     form = self._size_form(node, v, body, orelse) if isinstance(v, dom.Dim) else ""
-                    self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form)
+                    self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form, talks=talks)
 
     def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
         """What a branch on a size is about: two sizes that are equal or not, a remainder or a short input to pad."""
@@ -476,6 +476,8 @@ def _only_talks(statement: ast.stmt) -> bool:
             return True
         case ast.Assign([target, *_], ast.Call(ast.Attribute(owner, "contiguous"))):  # x = x.contiguous()
             return ast.dump(owner) == ast.dump(target).replace("Store()", "Load()")
+        case ast.Assign(_, ast.Call(f)):
+            return "logger" in last_name(f).lower()
         case ast.Expr(ast.Call(f)):
             return last_name(f) in _TALK
     return False

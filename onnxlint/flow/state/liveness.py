@@ -94,6 +94,13 @@ def is_read(function: ast.AST, name: str, line: int) -> bool:
     return _names(function).read_after(name, line) or base_is_read(function, name, line)
 
 
+def binds(statement: ast.stmt | None, name: str) -> bool:
+    """True for `name = ...`."""
+    return isinstance(statement, ast.Assign) and any(
+        isinstance(t, ast.Name) and t.id == name for t in statement.targets
+    )
+
+
 def rewrites_itself(statement: ast.stmt | None) -> bool:
     """True for `self.grid = self.grid.to(x)` and `self.flag |= self.other`, of which a second run changes nothing."""
     if isinstance(statement, ast.AugAssign):

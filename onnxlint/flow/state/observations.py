@@ -86,6 +86,7 @@ class Branch(Observation, frozen=True):
     reads: str = "data"  # "data", "weight" or "dim"
     sized: bool = False
     leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
+    talks: bool = False  # the arm only logs, warns or prints
     form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim
 
 
