@@ -166,3 +166,16 @@ def test_an_export_runs_in_one_process() -> None:
     """
     found, expected = found_and_expected(source)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("arm", "exporters"),
+    [
+        ("print(x)", DYNAMO),
+        ("logger = get_logger()\n    logger.warning('large')", DYNAMO),
+        ("pass", DYNAMO),
+        ("logger = get_logger()\n    x = logger(x)", BOTH),
+    ],
+)
+def test_an_arm_that_only_talks_is_not_felt_in_the_file(arm: str, exporters: tuple[str, ...]) -> None:
+    assert bitten(f"if x.mean() > 50:\n    {arm}\nreturn x") == {1: exporters}

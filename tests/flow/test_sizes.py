@@ -503,3 +503,20 @@ def test_a_function_that_fits_positions_to_an_image_is_there_for_other_sizes(
                 return {size}
     """
     assert (("ONX106", 12, ("torchscript", "dynamo")) in findings_of(source)) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "exporters"),
+    [
+        ("round(x.shape[0] / 2)", ("torchscript", "dynamo")),
+        ("round(x.shape[2] * 0.5)", ("torchscript",)),  # measured: a size is a tensor to TorchScript on any axis
+        ("round(min(x.shape[-2:]) / 4)", ("torchscript",)),
+    ],
+)
+def test_a_size_that_is_rounded_ends_the_export(number: str, exporters: tuple[str, ...]) -> None:
+    found = findings_of(f"{HEAD}        k = {number}\n        return x[:, :k]\n")
+    assert {(code, at) for code, _, at in found} == {("ONX202", exporters)}
+
+
+def test_a_number_that_int_made_of_a_size_is_rounded_by_python() -> None:
+    assert codes("n = int(x.shape[0])\nreturn x[:, :round(n / 2)]") == ["ONX202"]

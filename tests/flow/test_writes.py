@@ -5,7 +5,11 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import findings_of
+from analysing import PRELUDE, facts_of, findings_of, project_of
+
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS
+from onnxlint.rules.engine.findings import run_rules
 
 
 def codes(body: str) -> list[str]:
@@ -40,6 +44,8 @@ def test_what_no_forward_reads_is_counted_for_python_alone(write: str) -> None:
 
 def test_a_write_through_a_view_whose_base_is_not_read_again_is_used() -> None:
     assert codes("z = x * 2\nreturn z.view(-1).scatter_(0, i, y).view(z.shape)") == []
+    assert codes("z = x * 2\nz = z.view(-1).scatter_(0, i, y).view(z.shape)\nreturn z") == []
+    assert codes("w = x * 2\nz = w.view(4, -1)\nz = z.view(-1).scatter_(0, i, y)\nreturn z + w") == ["ONX406"]
     assert codes("z = x * 2\nz.view(-1).scatter_(0, i, y)\nreturn z") == ["ONX406"]
     assert codes("z = x * 2\nw = z.view(-1).scatter_(0, i, y)\nreturn w + z.sum()") == ["ONX406"]
 
@@ -206,3 +212,21 @@ def test_a_table_that_the_constructor_fills_for_the_longest_input(source: str, f
 def test_a_limit_that_forward_does_not_lift() -> None:
     cut = GROWING.replace("self.longest = x.shape[1]\n", "x = x[:, : self.longest] * 2\n").replace("x.shape[1]) *", "n")
     assert {code for code, _, _ in findings_of(cut.format(filled="longest"))} == {"ONX106"}
+
+
+def test_what_forward_keeps_is_about_one_thing_in_a_class() -> None:
+    source = """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("last", torch.zeros(4))
+                self.register_buffer("sum", torch.zeros(4))
+
+            def forward(self, x):
+                self.last = self.last * x
+                self.sum += x
+                return self.last * self.sum
+    """
+    text = PRELUDE + textwrap.dedent(source)
+    found, _ = run_rules(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
+    assert [f.about for f in found if f.code == "ONX304"] == ["model.M what forward keeps"] * 2

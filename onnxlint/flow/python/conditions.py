@@ -477,7 +477,7 @@ def _only_talks(statement: ast.stmt) -> bool:
         case ast.Assign([target, *_], ast.Call(ast.Attribute(owner, "contiguous"))):  # x = x.contiguous()
             return ast.dump(owner) == ast.dump(target).replace("Store()", "Load()")
         case ast.Assign(_, ast.Call(f)):
-            return "logger" in last_name(f).lower()
+            return re.fullmatch(r"(?i)get_?\w*logger", last_name(f)) is not None
         case ast.Expr(ast.Call(f)):
             return last_name(f) in _TALK
     return False

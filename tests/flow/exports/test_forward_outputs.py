@@ -174,3 +174,17 @@ def test_what_a_part_gives_back_is_no_output() -> None:
 def test_what_a_table_of_classes_lists_is_a_part_for_settings_to_choose() -> None:
     assert outputs("return self.lin(x), mask") == ["input mask: mask"]
     assert outputs("return self.lin(x), mask", 'PARTS = {"linear": M, "none": nn.Identity}\n') == []
+
+
+@pytest.mark.parametrize(("decorator", "told"), [("@torch.no_grad()", ["number 8"]), ("@HEADS.register()", [])])
+def test_what_a_registry_builds_gives_its_outputs_to_who_asked_for_it(decorator: str, told: list[str]) -> None:
+    source = f"""
+        HEADS = Registry("heads")
+
+        {decorator}
+        class M(nn.Module):
+            def forward(self, x):
+                return x * 2, 8
+    """
+    found = analysed(PRELUDE + textwrap.dedent(source)).observations
+    assert [f"{o.what} {o.name}" for o in found if isinstance(o, Output)] == told

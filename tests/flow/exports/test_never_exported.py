@@ -45,6 +45,11 @@ WRAPPERS = {
     "a dict that is filled with losses": model(
         DRAW + 'out = {}\nout["loss"] = self.net(x * noise).mean()\nout["kl_loss"] = x.mean()\nreturn out'
     ),
+    "a dict that is made of losses": model(
+        DRAW + 'loss = self.net(x * noise).mean()\nout = {"loss": loss, "count": 2}\nif not self.training:\n'
+        '    out["rows"] = self.net(x)\nreturn out'
+    ),
+    "what it reads from files": model(DRAW + "return self.net(x * noise)", "x, save_path=None"),
     "a loss among statistics": model(
         DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "count": 2,\n    "rate": noise,\n    "loss": loss,\n}'
     ),
