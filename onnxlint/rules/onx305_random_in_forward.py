@@ -1,9 +1,10 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Outcome, Safety, Severity
+from onnxlint.base.records import EXPORTERS, Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import RandomDraw, StandIn
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
+from onnxlint.rules.helpers.export_edits import named
 from onnxlint.rules.helpers.stand_ins import missing_operator
 from onnxlint.rules.helpers.work_saving_branches import asking
 
@@ -20,13 +21,17 @@ class RandomInForward(Rule):
     def on_random_draw(self, node: Node, draw: RandomDraw) -> Objections:
         source = "Python's or numpy's generator, once, while it is traced" if draw.source == "python" else "a generator"
         meant = draw.latent or self._is_sampling(node)
-        message = f"`{self.source(node)}` draws from {source}; the graph cannot give eager's numbers"
+        refused = draw.exporters_with(Outcome.EXPORT_ERROR)
+        end = f"{named(refused)} cannot lower that" if refused else "the graph cannot give eager's numbers"
+        message = f"`{self.source(node)}` draws from {source}; {end}"
+        effects = {e: draw.outcomes.get(e, Outcome.NONDETERMINISTIC) for e in EXPORTERS} if refused else None
         advice = (
             "make the noise an input: the model is meant to sample"
             if meant
             else "pass the noise in as an input, or draw only under `if self.training:`"
         )
-        yield Objection(message, advice, severity=Severity.NOTE if meant else None, about="random draws", in_class=True)
+        severity = Severity.NOTE if meant else None
+        yield Objection(message, advice, severity=severity, effects=effects, about="random draws", in_class=True)
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:
         if Outcome.NONDETERMINISTIC in call.results:

@@ -46,6 +46,8 @@ def test_a_write_through_a_view_whose_base_is_not_read_again_is_used() -> None:
     assert codes("z = x * 2\nreturn z.view(-1).scatter_(0, i, y).view(z.shape)") == []
     assert codes("z = x * 2\nz = z.view(-1).scatter_(0, i, y).view(z.shape)\nreturn z") == []
     assert codes("w = x * 2\nz = w.view(4, -1)\nz = z.view(-1).scatter_(0, i, y)\nreturn z + w") == ["ONX406"]
+    arms = "w = x * 2\nif y is x:\n    z = w.view(4, -1)\nelse:\n    z = w * 2\n    z = z.view(-1).scatter_(0, i, w)"
+    assert codes(f"{arms}\nreturn z") == []
     assert codes("z = x * 2\nz.view(-1).scatter_(0, i, y)\nreturn z") == ["ONX406"]
     assert codes("z = x * 2\nw = z.view(-1).scatter_(0, i, y)\nreturn w + z.sum()") == ["ONX406"]
 

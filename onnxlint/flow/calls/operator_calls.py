@@ -153,7 +153,8 @@ def _inspect(engine: Lowering, call: OperatorCall, entry: Op | None) -> None:
     if inspect is not None:
         inspect(call)
     if op in _RANDOM:
-        drawn(engine, call.node, call.name)
+        refusing = (e for e in engine.context.exporters if entry and entry.lowers(e, engine.context.opset) is False)
+        drawn(engine, call.node, call.name, outcomes=dict.fromkeys(refusing, Outcome.EXPORT_ERROR))
     noted = sizes_as_numbers.operator(engine, call) or exporter_support.operator(engine, call, entry)
     if not noted and entry is not None:
         _lowered(call, entry)
@@ -251,7 +252,9 @@ def _from_a_list(index: dom.Tensor) -> bool:
     return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
-def drawn(engine: Lowering, node: ast.AST, name: str, source: str = "torch", meant: bool = False) -> None:
+def drawn(
+    engine: Lowering, node: ast.AST, name: str, source: str = "torch", meant: bool = False, **fields: Any
+) -> None:
     """A draw from a generator, which may be `meant`: an observation, unless only training reads what is drawn."""
     frame = engine.frames[-1]
     if engine.context.tracing and not (
@@ -261,7 +264,7 @@ def drawn(engine: Lowering, node: ast.AST, name: str, source: str = "torch", mea
             return
         latent = meant or (name.rpartition(".")[2] in _NOISE and _is_latent(frame, node))
         latent = latent or any(f.unit is not None and _SPARES_DRAWS.search(f.unit.text) for f in engine.frames)
-        engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent)
+        engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent, **fields)
         asked = without_mode(engine.frames)
         if asked is not None:
             engine.emit(observations.DropoutCall, asked, op=asked.text)

@@ -214,7 +214,7 @@ class Expressions(Conditions):
         part, inner = whole.generators[at], whole.generators[at + 1 :]
         outer = self.engine.context.over_modules
         with self.engine.within(over_modules=outer or one_for_each_module(part, whole)):
-            iterable = self.eval(part.iter)
+            iterable = self.iterated(part)
             self.engine.report_loop(part.iter, iterable)
         items = loop_items(self.engine, iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, dom.Seq) else None)

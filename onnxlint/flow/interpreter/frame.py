@@ -269,7 +269,7 @@ class Frame(JoinedRuns):
     def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
         with self.engine.within(over_modules=one_for_each_module(node, node)):
-            iterable = self.eval(node.iter)
+            iterable = self.iterated(node)
             self.engine.report_loop(node.iter, iterable)
         items = loop_items(self.engine, iterable, node.iter)
 

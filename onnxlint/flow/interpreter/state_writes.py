@@ -52,7 +52,7 @@ class Writes(Emitter):
             name = liveness.root(target) if isinstance(target, ast.Call) else None
             used = name is not None and not isinstance(frame.statement_node, ast.Expr)
             if used and liveness.binds(frame.statement_node, str(name)):  # the result takes the place of the base
-                return frame.unit is not None and liveness.base_is_read(body.function, str(name), line - 1)
+                return frame.unit is not None and liveness.base_is_read(body.function, str(name), line, rebound=True)
             return not used or frame.unit is None or liveness.is_read(body.function, str(name), line)
         return frame.unit is None or liveness.base_is_read(body.function, target.id, line)
 

@@ -52,6 +52,16 @@ class Arithmetic(Running):
         """A step of a trace at the current statement."""
         return dom.Trace(self.module.path, self.line, message, parent)
 
+    def looks_up(self, container: ast.expr, key: ast.expr) -> bool:
+        """True where the function has `container[key]`, of a key that is asked for or taken from there: of a dict."""
+        text = self.unit.text if self.unit is not None and isinstance(key, (ast.Name, ast.Attribute)) else ""
+        return text != "" and f"{ast.unparse(container)}[{ast.unparse(key)}]" in text
+
+    def iterated(self, loop: ast.For | ast.AsyncFor | ast.comprehension) -> dom.Value:
+        """What a loop runs over: keys, where the function looks them up."""
+        v = self.eval(loop.iter)
+        return dom.CONFIG if isinstance(v, dom.Tensor) and self.looks_up(loop.iter, loop.target) else v
+
     def attempt(self, node: ast.AST) -> None:
         """An operator runs that sizes may fail: it counts in a `try`."""
         if self.attempted is not None:
@@ -270,8 +280,8 @@ class Arithmetic(Running):
         if isinstance(b, dom.Tensor) or (isinstance(a, dom.Tensor) and isinstance(b, (dom.Tuple, dom.Seq))):
             t = b if isinstance(b, dom.Tensor) else a
             assert isinstance(t, dom.Tensor)
-            if dom.is_text(a):
-                return dom.CONFIG  # what is asked for a name is a dict
+            if dom.is_text(a) or self.looks_up(node.comparators[-1], node.left):
+                return dom.CONFIG  # what is asked for a name, or for a key that is looked up in it, is a dict
             if isinstance(b, dom.Tuple) and all(dom.is_text(i) for i in b.items):
                 return dom.CONFIG  # no tensor is a name
             if not self.engine.context.testing:

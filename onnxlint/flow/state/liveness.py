@@ -65,14 +65,15 @@ def _names(function: ast.AST) -> _Names:
     return _Names(function)
 
 
-def base_is_read(function: ast.AST, name: str, line: int) -> bool:
+def base_is_read(function: ast.AST, name: str, line: int, rebound: bool = False) -> bool:
     """True when the function reads, after `line` of its tree, what `name` is a view of, or another name for the tensor.
 
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it. Of what
-    `name` is a part of, no other part counts: `q` and `k` are each a slice of `qkv`.
+    `name` is a part of, no other part counts: `q` and `k` are each a slice of `qkv`. Where the line has bound it anew
+    (`rebound`), it is what it was above.
     """
     names = _names(function)
-    latest = names.latest(name, line + 1)
+    latest = names.latest(name, line if rebound else line + 1)
     if latest is None:
         return False
     bound_at, base, part = latest

@@ -5,9 +5,12 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import BATCH, LENGTH, told, words_of
+from analysing import BATCH, LENGTH, PRELUDE, facts_of, project_of, told, words_of
 
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS
 from onnxlint.flow.values.domain import Const, Tensor
+from onnxlint.rules.engine.findings import run_rules
 
 X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
 
@@ -48,3 +51,19 @@ def observed(body: str) -> list[str]:
 )
 def test_what_is_observed_of_an_operator(body: str, seen: list[str]) -> None:
     assert observed(body) == seen
+
+
+@pytest.mark.parametrize(
+    ("draw", "effects"),
+    [
+        ("torch.empty_like(x).uniform_(0, 1)", {"export-error"}),
+        ("torch.empty_like(x).exponential_()", {"export-error", "nondeterministic"}),
+        ("torch.empty_like(x).normal_()", {"nondeterministic"}),
+    ],
+)
+def test_a_draw_that_an_exporter_refuses_is_told_as_that(draw: str, effects: set[str]) -> None:
+    text = f"{PRELUDE}class M(nn.Module):\n    def forward(self, x: Tensor):\n        return x + {draw}\n"
+    found, _ = run_rules(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
+    assert [f.code for f in found] == ["ONX305"]
+    assert {str(o) for o in found[0].effects.values()} == effects
+    assert ("cannot lower" in found[0].message) is ("export-error" in effects)

@@ -83,3 +83,31 @@ def test_a_complex_number_is_observed_on_either_side(product: str) -> None:
 def test_a_chain_of_comparisons_asks_a_tensor_for_its_truth() -> None:
     source = "class M(nn.Module):\n    def forward(self, x: Tensor):\n        return x * (0 < x < 1)\n"
     assert [line.partition(":")[0] for line in told(source)] == ["BoolOperator"]
+
+
+FEATURES = """
+class M(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def forward(self, x: Tensor):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "observed"),
+    [
+        ("return x[self.name] if self.name in x else x", []),
+        ("return {k: x[k] * 2 for k in x}", []),
+        ("for k in x: y = x[k]", []),
+        ("return x * 2 if self.name in x else x", ["Branch data: self.name in x"]),
+        ("return [k * 2 for k in x]", ["Loop tensor: x"]),
+        ("for k in x: y = k", ["Loop tensor: x"]),
+    ],
+)
+def test_what_is_looked_up_by_a_key_that_was_asked_for_or_taken_from_it_is_a_dict(
+    body: str, observed: list[str]
+) -> None:
+    assert told(FEATURES.format(body=body)) == observed
