@@ -12,11 +12,7 @@ from typing import Any, TypeVar
 from onnxlint.base.plugins import CODE, Plugin, PluginError, installed
 from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity
 
-
-class _Once(StrEnum):
-    FILE = "file"
-
-
+_Once = StrEnum("_Once", {"FILE": "file"})
 E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once)
 
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from onnxlint.source.parse import first_line
+
 LIBRARIES = frozenset("torch numpy math random functools typing onnx onnxruntime einops os sys".split())
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -216,11 +218,6 @@ def full_name(item: ImportOutline, module: str, is_package: bool) -> str:
         parts = parts[: len(parts) - up] if up else parts
         base = ".".join([*parts, base] if base else parts)
     return f"{base}.{item.target}" if base and item.target else base or item.target
-
-
-def first_line(node: FunctionNode | ast.ClassDef) -> int:
-    """The line that a definition starts on, its decorators included."""
-    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
 
 
 def dotted(node: ast.AST) -> str:

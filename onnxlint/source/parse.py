@@ -254,12 +254,23 @@ def _each_statement(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Every statement of a block and of the blocks in it; expressions are not walked."""
     for s in body:
         yield s
-        for name in ("body", "orelse", "finalbody"):
-            inner = getattr(s, name, None)
-            if isinstance(inner, list):
-                yield from _each_statement(inner)
-        for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-            yield from _each_statement(part.body)
+        for block in blocks(s):
+            yield from _each_statement(block)
+
+
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements in a statement that has some."""
+    for name in ("body", "orelse", "finalbody"):
+        if isinstance(block := getattr(statement, name, None), list) and block:
+            yield block
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Where a statement begins: at its first decorator, if it has one."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def _header(statement: ast.stmt) -> tuple[int, int]:
@@ -267,5 +278,4 @@ def _header(statement: ast.stmt) -> tuple[int, int]:
     body = getattr(statement, "body", None)
     if isinstance(body, list) and body:
         last = max(statement.lineno, body[0].lineno - 1)
-    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
-    return first, last
+    return first_line(statement), last

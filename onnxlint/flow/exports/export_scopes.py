@@ -11,6 +11,7 @@ from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import imported
 from onnxlint.project.outline import dotted
+from onnxlint.source.parse import blocks
 
 Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 Block: TypeAlias = list[ast.stmt]
@@ -228,14 +229,6 @@ def _calls(block: Block) -> list[ast.Call]:
 def scope_of(module: ModuleInfo, scope: Scope) -> CallScope:
     """The indexes of a scope; kept, since a script has many calls."""
     return CallScope(module, scope)
-
-
-def blocks(statement: ast.stmt) -> Iterator[Block]:
-    """The blocks of statements in a statement that has some."""
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-        inner = getattr(statement, field, None)
-        if isinstance(inner, list) and inner:
-            yield from [i.body for i in inner] if field in ("handlers", "cases") else [inner]
 
 
 def bound_names(target: ast.AST) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values.node_places import nodes_of
+from onnxlint.source.parse import blocks
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 _SIBLINGS = 100  # further names of one tensor that are asked about
@@ -288,7 +289,7 @@ def _denies_training(test: ast.expr) -> bool:
 def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: str) -> bool:
     """True where every way to a statement of `body` comes through `self.name = ...`, and no reading is before that."""
     for s in body:
-        inside = next((b for b in _blocks(s) if any(statement is n for other in b for n in ast.walk(other))), None)
+        inside = next((b for b in blocks(s) if any(statement is n for other in b for n in ast.walk(other))), None)
         if inside is not None:
             return assigned_above(inside, statement, name)
         attributes = [n for n in ast.walk(s) if isinstance(n, ast.Attribute) and n.attr == name]
@@ -301,14 +302,10 @@ def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: s
 
 def read_below_alone(function: ast.AST, statement: ast.stmt | None, name: str) -> bool:
     """True where a statement mentions `self.name` once, those that follow it in its block do, and nothing else does."""
-    blocks = (b for n in (function, *nodes_of(function)) if isinstance(n, ast.stmt) for b in _blocks(n))
-    block = next((b for b in blocks if statement in b), None)
+    every = (b for n in (function, *nodes_of(function)) if isinstance(n, ast.stmt) for b in blocks(n))
+    block = next((b for b in every if statement in b), None)
     if statement is None or block is None:
         return False
     lines = [n.lineno for n in nodes_of(function) if isinstance(n, ast.Attribute) and n.attr == name]
     here = sum(line <= (statement.end_lineno or line) for line in lines)
     return here == 1 and all(statement.lineno <= line <= (block[-1].end_lineno or line) for line in lines)
-
-
-def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
-    return [b for f in ("body", "orelse", "finalbody") if isinstance(b := getattr(statement, f, None), list)]

@@ -2,12 +2,13 @@
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from onnxlint.base.edits import apply_edits
 from onnxlint.base.records import Edit, Fix
-from onnxlint.rules.engine.source_page import LeftOut, Page, Region, first_line, parsed
+from onnxlint.rules.engine.source_page import LeftOut, Page, Region
+from onnxlint.source.parse import blocks, first_line, tree_of
 
 LEAST, MOST = 1_000_000, 16  # characters that are parsed for the fixes of a file, and so many times its own
 
@@ -36,7 +37,7 @@ def check(page: Page, fix: Fix, line: int) -> None:
     if within and _parse_alone(page, [_around(page, region, edit) for edit in edits]):
         return
     whole = _Piece(region.first, region.last) if within else _Piece(1, len(page.lines))
-    parsed(_after(page, replace(whole, edits=edits)))
+    tree_of(_after(page, replace(whole, edits=edits)))
 
 
 def _parse_alone(page: Page, unsorted: Sequence[_Piece]) -> bool:
@@ -58,7 +59,7 @@ def _parse_alone(page: Page, unsorted: Sequence[_Piece]) -> bool:
                 return False  # what is below moves up to its last line
             text += "\n"
         try:
-            tree = parsed(f"if 1:\n{text}{piece.indent}pass" if piece.indent else text)
+            tree = tree_of(f"if 1:\n{text}{piece.indent}pass" if piece.indent else text)
         except SyntaxError:
             return False
         if piece.indent:
@@ -96,14 +97,5 @@ def _around(page: Page, region: Region, edit: Edit) -> _Piece:
             best = _Piece(min(first, first_line(low)), max(last, high.end_lineno or 0), indent, part)
         if at != through or not first_line(low) <= first <= last <= (low.end_lineno or 0):
             break
-        block = next((b for b in _blocks(low) if first_line(b[0]) <= first and last <= (b[-1].end_lineno or 0)), None)
+        block = next((b for b in blocks(low) if first_line(b[0]) <= first and last <= (b[-1].end_lineno or 0)), None)
     return replace(best, edits=[edit])
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, None)
-        if isinstance(block, list) and block:
-            yield block
-    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield part.body

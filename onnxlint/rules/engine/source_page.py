@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import bisect
 import re
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -17,6 +16,7 @@ from onnxlint.base.cache import digest
 from onnxlint.base.edits import Lines, apply_edits, newline_of
 from onnxlint.base.records import Edit, Span
 from onnxlint.rules.engine.cst_tree import BeyondStatement, Place, Tree, walk
+from onnxlint.source.parse import first_line, tree_of
 
 _HEAD = re.compile(r"^\f*(?:class|def|async\s+def)\s+(\w+)", re.MULTILINE)
 _TOP = re.compile(r"^\f*[^\s#)\]}]", re.MULTILINE)
@@ -98,7 +98,7 @@ class Page:
 
     @cached_property
     def _whole(self) -> Region:
-        return Region(1, len(self.lines), parsed(self.text), self)
+        return Region(1, len(self.lines), tree_of(self.text), self)
 
     @cached_property
     def _heads(self) -> list[int]:
@@ -127,7 +127,7 @@ class Page:
     def _cut(self, first: int, last: int) -> Region | None:
         """Some lines, if they parse alone."""
         try:
-            tree = parsed("\n" * (first - 1) + self.rows(first, last))  # so that its lines are those of the file
+            tree = tree_of("\n" * (first - 1) + self.rows(first, last))  # so that its lines are those of the file
         except SyntaxError:
             return None  # the margin lies within a string, say
         return Region(first, last, tree, self)
@@ -147,7 +147,7 @@ class Page:
         row = "".join(x.rstrip("\r\n") + "\n" for x in added[line : line + len(added) - len(before)])
         place = self.lines.place(self.lines.start(line + 1))
         edit = Edit(self.path, place, place, row)
-        parsed(apply_edits(self.text, [edit]))
+        tree_of(apply_edits(self.text, [edit]))
         self.sound.add(edit)
         return edit
 
@@ -261,16 +261,3 @@ class Region:
             rows.append(end + 1)
             self._functions[node] = Tree(text, lambda line, column: (rows[line - 1], column))
         return self._functions[node]
-
-
-def first_line(statement: ast.stmt) -> int:
-    """Where a statement begins: at its first decorator, if it has one."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(d.lineno for d in decorators)])
-
-
-def parsed(text: str) -> ast.Module:
-    """Parse without warnings. Raises SyntaxError, ValueError or RecursionError."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)

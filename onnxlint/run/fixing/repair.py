@@ -11,7 +11,7 @@ from onnxlint.base.edits import apply_edits, choose, written_lines
 from onnxlint.base.paths import leads_out
 from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Severity
 from onnxlint.report.progress import Progress
-from onnxlint.rules.engine.source_page import parsed
+from onnxlint.source.parse import tree_of
 from onnxlint.run import session
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.fixing.fix_proof import Proof, unhelpful
@@ -239,7 +239,7 @@ def _useless(applied: Sequence[Finding], before: Report, after: Report) -> dict[
 
 def _parses(text: str) -> bool:
     try:
-        parsed(text)
+        tree_of(text)
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True
