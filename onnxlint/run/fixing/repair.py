@@ -11,14 +11,13 @@ from onnxlint.base.edits import apply_edits, choose, written_lines
 from onnxlint.base.paths import leads_out
 from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Severity
 from onnxlint.report.progress import Progress
-from onnxlint.source.parse import tree_of
 from onnxlint.run import session
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.fixing.fix_proof import Proof, unhelpful
 from onnxlint.run.fixing.fix_writing import Change, unwritable
 from onnxlint.run.scopes import Scope
 from onnxlint.run.session import Session
-from onnxlint.source.parse import SourceFile, parse_source, read_source
+from onnxlint.source.parse import SourceFile, parse_source, read_source, tree_of
 
 ROUNDS = 10  # each takes every fix that touches no other; what is nested in more than ten others is left
 
