@@ -20,7 +20,7 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     """Note what a `return` of the forward that is exported gives back."""
     engine = frame.engine
     # Who takes a registered class from its registry knows what to make of the outputs.
-    registered = frame.owner is not None and any(not d.startswith("torch.") for d in frame.owner.decorators)
+    registered = frame.owner is not None and any("regist" in d.lower() for d in frame.owner.decorators)
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1 and not registered:
         outputs: list[Extra] = []
         if not (isinstance(v, Tensor) and v.parameter):  # all that comes out is what went in: a layer that is off

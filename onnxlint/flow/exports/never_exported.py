@@ -22,7 +22,9 @@ _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
-_FILE = re.compile(r"\w+_(?:path|dir|filename|folder)s?|f?dirs?\d?|filenames?")
+_FILE = re.compile(
+    r"(?!drop_)\w+_(?:path|filename|folder)s?|filenames?|(?:data|in|input|log|new|out|output|ref|root|save)_dirs?|fdir\d?"
+)  # a direction of a ray is a `dir` too
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 

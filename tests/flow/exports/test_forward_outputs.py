@@ -176,7 +176,9 @@ def test_what_a_table_of_classes_lists_is_a_part_for_settings_to_choose() -> Non
     assert outputs("return self.lin(x), mask", 'PARTS = {"linear": M, "none": nn.Identity}\n') == []
 
 
-@pytest.mark.parametrize(("decorator", "told"), [("@torch.no_grad()", ["number 8"]), ("@HEADS.register()", [])])
+@pytest.mark.parametrize(
+    ("decorator", "told"), [("@auto_docstring", ["number 8"]), ("@HEADS.register()", []), ("@register_model", [])]
+)
 def test_what_a_registry_builds_gives_its_outputs_to_who_asked_for_it(decorator: str, told: list[str]) -> None:
     source = f"""
         HEADS = Registry("heads")
