@@ -520,12 +520,3 @@ def test_a_size_that_is_rounded_ends_the_export(number: str, exporters: tuple[st
 
 def test_a_number_that_int_made_of_a_size_is_rounded_by_python() -> None:
     assert codes("n = int(x.shape[0])\nreturn x[:, :round(n / 2)]") == ["ONX202"]
-
-
-@pytest.mark.parametrize(
-    ("test", "expected"),
-    [("i == n - 1", ["ONX107"]), ("n > 4", ["ONX107"]), ("n + y.shape[1] > i", ["ONX106", "ONX107"])],
-)
-def test_what_a_loop_over_an_axis_asks_of_that_axis_is_a_part_of_the_loop(test: str, expected: list[str]) -> None:
-    loop = f"n = x.shape[0]\nfor i in range(n):\n    if {test}:\n        x = x + i\nreturn x"
-    assert codes(loop) == expected

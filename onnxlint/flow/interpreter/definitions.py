@@ -15,13 +15,7 @@ from onnxlint.flow.values.node_places import NOWHERE, Body
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 # A function, or an expression by itself, begins in no condition, and in no arm or loop of its own.
-IN_NOTHING: dict[str, Any] = {
-    "testing": False,
-    "by_size": False,
-    "looping": 0,
-    "over_modules": False,
-    "unrolled": frozenset(),
-}
+IN_NOTHING: dict[str, Any] = {"testing": False, "by_size": False, "looping": 0, "over_modules": False}
 
 _Name: TypeAlias = "tuple[int, int | str]"  # a definition, by the identity of what it stands in
 

@@ -16,7 +16,7 @@ from onnxlint.flow.python.conditions import Test
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Dim, Scope, Seq, Tensor, Value, reads_data
+from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
 from onnxlint.flow.values.node_places import Body
 from onnxlint.project.classes import FunctionUnit, ModuleInfo
@@ -272,15 +272,13 @@ class Frame(JoinedRuns):
             iterable = self.iterated(node)
             self.engine.report_loop(node.iter, iterable)
         items = loop_items(self.engine, iterable, node.iter)
-        size = iterable.size if isinstance(iterable, Seq) else None
-        axes: frozenset[str] = size.axes if isinstance(size, Dim) else frozenset()
 
         def once(item: Value) -> bool:
             self.assign(node.target, item)
             return self.block(node.body)
 
         for item in items:
-            self.loop(partial(once, item), twice=len(items) == 1, axes=axes)
+            self.loop(partial(once, item), twice=len(items) == 1)
         return self.block(node.orelse) if node.orelse else False
 
     def s_try(self, node: ast.Try | ast.TryStar) -> bool:

@@ -58,8 +58,8 @@ class JoinedRuns(Targets):
         self.scope.names = {**merged, **chosen} if chosen and len(after) > 1 else merged
         return False
 
-    def loop(self, once: Callable[[], bool], twice: bool = True, axes: frozenset[str] = frozenset()) -> None:
-        """Run a loop body that may run any number of times, over these dynamic `axes`, widening what grows."""
+    def loop(self, once: Callable[[], bool], twice: bool = True) -> None:
+        """Run a loop body that may run any number of times, widening what grows."""
         outer = self.loop_exits
         at = self.engine.context
         if twice and at.looping >= LOOPS:
@@ -70,8 +70,7 @@ class JoinedRuns(Targets):
             exits: list[dict[str, Value]] = []
             self.loop_exits = exits
             try:
-                unrolled = at.unrolled | axes
-                with self.engine.within(exporters=at.exporters, looping=at.looping + 1, unrolled=unrolled):
+                with self.engine.within(exporters=at.exporters, looping=at.looping + 1):
                     ended = once()
             finally:
                 self.loop_exits = outer

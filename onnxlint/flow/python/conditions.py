@@ -300,7 +300,7 @@ class Conditions(Arithmetic):
             with self.engine.asking(asked):
                 if raises:
                     self.report_assertion(node, v, mask, keyword, ast.NotEq)
-                elif not isinstance(v, dom.Dim) or not (quiet or frozenset() < v.axes <= self.engine.context.unrolled):
+                elif not quiet or not isinstance(v, dom.Dim):
                     looping = keyword == "if" and self.engine.context.looping and dom.reads_data(v)
                     leaves = _leaves(body, orelse) if looping else ""
                     form = self._size_form(node, v, body, orelse) if isinstance(v, dom.Dim) else ""

@@ -24,7 +24,6 @@ class Context:
     replaced: bool = False  # in a forward that a decorator of its class may replace
     by_size: bool = False  # in an arm of this function that a size chooses
     looping: int = 0  # loops of this function around the statement
-    unrolled: frozenset[str] = frozenset()  # the dynamic axes that these run over
     over_modules: bool = False  # what a loop that turns once for each module runs over is being evaluated
     outermost: bool = False  # what runs first is a model that nothing else in the project holds
     set_length: bool = False  # the sequences that it gets are as long as a setting says
