@@ -148,6 +148,14 @@ def test_folders_import_one_way() -> None:
     graphlib.TopologicalSorter(needed).prepare()  # raises CycleError, which names the folders
 
 
+def test_the_top_level_holds_what_belongs_there() -> None:
+    git = ["git", "-C", str(PACKAGE.parent), "ls-files"]
+    kept = subprocess.run(git, capture_output=True, text=True, check=True).stdout.splitlines()
+    top = {path.partition("/")[0] for path in kept}
+    allowed = {"pyproject.toml", "README.md", "LICENSE", "action.yml", "onnxlint", "rules", "tests", "fixtures"}
+    assert {name for name in top if not name.startswith(".")} == allowed
+
+
 def test_no_rule_imports_another() -> None:
     rules = {module for module in MODULES if re.fullmatch(r"onnxlint\.rules\.onx\w+", module)}
     assert len(rules) > 80
