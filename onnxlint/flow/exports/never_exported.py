@@ -22,9 +22,8 @@ _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
-_FILE = re.compile(
-    r"(?!drop_)\w+_(?:path|filename|folder)s?|filenames?|(?:data|in|input|log|new|out|output|ref|root|save)_dirs?|fdir\d?"
-)  # a direction of a ray is a `dir` too
+# By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
+_FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 

@@ -88,7 +88,7 @@ def test_what_a_loss_is_made_of_is_seen_by_its_name(name: str, runs: bool) -> No
     assert bool(told(model(DRAW + "return self.net(x * noise)").replace("class M", f"class {name}"))) is runs
 
 
-@pytest.mark.parametrize("name", ["view_dir", "dirs", "drop_path", "path"])
+@pytest.mark.parametrize("name", ["view_dir", "dirs", "drop_path", "path", "spatial_path", "shortest_paths"])
 def test_what_only_sounds_like_a_file_is_an_input(name: str) -> None:
     assert "RandomDraw" in kinds(model(DRAW + "return self.net(x * noise)", f"x, {name}=None"))
 
