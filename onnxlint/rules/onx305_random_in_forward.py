@@ -30,7 +30,7 @@ class RandomInForward(Rule):
             if meant
             else "pass the noise in as an input, or draw only under `if self.training:`"
         )
-        severity = Severity.NOTE if meant else None
+        severity = Severity.NOTE if meant and not refused else None  # what is meant has to be lowered, too
         yield Objection(message, advice, severity=severity, effects=effects, about="random draws", in_class=True)
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS, Outcome, Severity
+from onnxlint.base.records import EXPORTERS, Finding, Outcome, Severity
 from onnxlint.flow.entry_points import run_part
 from onnxlint.flow.exports.reach import with_reach
 from onnxlint.flow.interpreter.interpret import Interpreter
@@ -163,15 +163,20 @@ def _words(v: Value) -> str:
     return describe(v) or type(v).__name__.lower()
 
 
-def findings_of(source: str) -> set[tuple[str, int, tuple[str, ...]]]:
-    """The findings of a source with the usual imports in front: code, line in the source, exporters that suffer."""
+def reported(source: str) -> tuple[Finding, ...]:
+    """The findings of a source with the usual imports in front."""
     text = PRELUDE + textwrap.dedent(source)
     found, broken = run_rules(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
     assert broken == ()
+    return found
+
+
+def findings_of(source: str) -> set[tuple[str, int, tuple[str, ...]]]:
+    """The findings of a source but for notes: code, line in the source, exporters that suffer."""
     head = PRELUDE.count("\n")
     return {
         (f.code, f.span.line - head, tuple(e for e in EXPORTERS if f.effects.get(e, Outcome.OK) is not Outcome.OK))
-        for f in found
+        for f in reported(source)
         if f.severity is not Severity.NOTE
     }
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import PRELUDE, facts_of, findings_of, project_of
-
-from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS
-from onnxlint.rules.engine.findings import run_rules
+from analysing import findings_of, reported
 
 
 def codes(body: str) -> list[str]:
@@ -229,6 +225,4 @@ def test_what_forward_keeps_is_about_one_thing_in_a_class() -> None:
                 self.sum += x
                 return self.last * self.sum
     """
-    text = PRELUDE + textwrap.dedent(source)
-    found, _ = run_rules(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
-    assert [f.about for f in found if f.code == "ONX304"] == ["model.M what forward keeps"] * 2
+    assert [f.about for f in reported(source) if f.code == "ONX304"] == ["model.M what forward keeps"] * 2

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -253,7 +253,12 @@ def _from_a_list(index: dom.Tensor) -> bool:
 
 
 def drawn(
-    engine: Lowering, node: ast.AST, name: str, source: str = "torch", meant: bool = False, **fields: Any
+    engine: Lowering,
+    node: ast.AST,
+    name: str,
+    source: str = "torch",
+    meant: bool = False,
+    outcomes: Mapping[str, Outcome] | None = None,
 ) -> None:
     """A draw from a generator, which may be `meant`: an observation, unless only training reads what is drawn."""
     frame = engine.frames[-1]
@@ -264,7 +269,7 @@ def drawn(
             return
         latent = meant or (name.rpartition(".")[2] in _NOISE and _is_latent(frame, node))
         latent = latent or any(f.unit is not None and _SPARES_DRAWS.search(f.unit.text) for f in engine.frames)
-        engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent, **fields)
+        engine.emit(observations.RandomDraw, node, op=name, source=source, latent=latent, outcomes=outcomes or {})
         asked = without_mode(engine.frames)
         if asked is not None:
             engine.emit(observations.DropoutCall, asked, op=asked.text)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import BATCH, LENGTH, PRELUDE, facts_of, project_of, told, words_of
+from analysing import BATCH, LENGTH, reported, told, words_of
 
-from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS
 from onnxlint.flow.values.domain import Const, Tensor
-from onnxlint.rules.engine.findings import run_rules
 
 X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
 
@@ -53,17 +50,29 @@ def test_what_is_observed_of_an_operator(body: str, seen: list[str]) -> None:
     assert observed(body) == seen
 
 
+SAMPLES = """
+class M(nn.Module):
+    def forward(self, x: Tensor, temperature: float):
+        return x + torch.empty_like(x).{draw}
+"""
+
+
 @pytest.mark.parametrize(
     ("draw", "effects"),
     [
-        ("torch.empty_like(x).uniform_(0, 1)", {"export-error"}),
-        ("torch.empty_like(x).exponential_()", {"export-error", "nondeterministic"}),
-        ("torch.empty_like(x).normal_()", {"nondeterministic"}),
+        ("uniform_(0, 1)", {"export-error"}),
+        ("exponential_()", {"export-error", "nondeterministic"}),
+        ("normal_()", {"nondeterministic"}),
     ],
 )
 def test_a_draw_that_an_exporter_refuses_is_told_as_that(draw: str, effects: set[str]) -> None:
-    text = f"{PRELUDE}class M(nn.Module):\n    def forward(self, x: Tensor):\n        return x + {draw}\n"
-    found, _ = run_rules(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
-    assert [f.code for f in found] == ["ONX305"]
-    assert {str(o) for o in found[0].effects.values()} == effects
-    assert ("cannot lower" in found[0].message) is ("export-error" in effects)
+    (found,) = reported(SAMPLES.format(draw=draw))
+    assert found.code == "ONX305"
+    assert {str(o) for o in found.effects.values()} == effects
+    assert ("cannot lower" in found.message) is ("export-error" in effects)
+
+
+@pytest.mark.parametrize(("draw", "severity"), [("uniform_(0, 1)", "warning"), ("normal_()", "note")])
+def test_a_draw_that_is_meant_is_told_where_no_exporter_lowers_it(draw: str, severity: str) -> None:
+    (found,) = reported(SAMPLES.format(draw=f"{draw} * temperature"))
+    assert (found.code, str(found.severity)) == ("ONX305", severity)
