@@ -28,12 +28,12 @@ def test_a_write_that_a_second_run_repeats_is_no_state(write: str) -> None:
     assert codes(f"{write}\nreturn x + self.grid") == []
 
 
-@pytest.mark.parametrize("write", ["self.b = self.b.to(x) + 1", "self.b *= x", "self.n += 1"])
+@pytest.mark.parametrize("write", ["self.b = self.b.to(x) + 1", "self.b *= x", "self.n += 1", "self.n = 1 + self.n"])
 def test_a_write_that_a_second_run_changes_is_state(write: str) -> None:
     assert codes(f"{write}\nreturn x + self.b * self.n") == ["ONX304"]
 
 
-@pytest.mark.parametrize("write", ["self.n += 1", "self.seen.append(x)"])
+@pytest.mark.parametrize("write", ["self.n += 1", "self.n = self.n + 1", "self.seen.append(x)"])
 def test_what_no_forward_reads_is_counted_for_python_alone(write: str) -> None:
     assert codes(f"{write}\nreturn x + self.b") == []
 

@@ -116,6 +116,8 @@ class Writes(Emitter):
             return "cache"
         if isinstance(v, (dom.Data, dom.Array)):
             return "attribute"
+        if isinstance(v, (dom.Const, dom.Config)) and liveness.counts_on(frame.statement_node):
+            return "counter"
         is_state = isinstance(v, (dom.Tuple, dom.Dict)) and _holds_input(v) and self._read_before(frame, name)
         return "state" if is_state else ""
 

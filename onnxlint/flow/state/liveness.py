@@ -115,6 +115,14 @@ def rewrites_itself(statement: ast.stmt | None) -> bool:
     return ast.unparse(v) == ast.unparse(statement.targets[0])
 
 
+def counts_on(statement: ast.stmt | None) -> bool:
+    """True for `self.n = self.n + 1`, which is `self.n += 1`."""
+    match statement:
+        case ast.Assign([ast.Attribute() as target], ast.BinOp(left, _, right)):
+            return ast.unparse(target) in (ast.unparse(left), ast.unparse(right))
+    return False
+
+
 _CONVERSIONS = ("to", "cpu", "cuda", "type_as", "float", "half", "double", "long", "contiguous", "detach")
 
 

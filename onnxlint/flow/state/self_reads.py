@@ -12,6 +12,7 @@ _MENTIONED = re.compile(r"self\.(\w++)")
 _WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
 _USED = re.compile(r"self\.(\w++)(?![^\S\n]*(?:[-+*/|&]|//)?=(?!=)|\.(?:append|extend|add|update)\()")
 # The targets of `self.a, self.b = …`.
+_COUNTING = re.compile(r"self\.(\w++) *=(?!=) *(?:[\w.]+ *[-+*/]+ *)?self\.\1\b")  # `self.n = self.n + 1`
 _TARGETS = re.compile(r"^[^\S\n]*\(?(?:[\w.]+[^\S\n]*,[^\S\n]*)+[\w.]*\)?[^\S\n]*=(?!=)", re.MULTILINE)
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 
@@ -44,7 +45,7 @@ class Attributes:
         or where there is no forward."""
         texts = self._of_forward(cls)
         own = [running.text] if running is not None else []
-        return not texts or any(name in _USED.findall(text) for text in (*texts, *own))
+        return not texts or any(name in _USED.findall(_COUNTING.sub("", text)) for text in (*texts, *own))
 
     def read_on_the_way(self, way: Sequence[tuple[FunctionUnit, int]], cls: ClassInfo, name: str) -> bool:
         """True where a function reads the attribute down to its line, or calls a method of the class there that may.
