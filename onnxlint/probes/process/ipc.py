@@ -1,7 +1,7 @@
 """Shared memory, semaphores and message queues that processes have left: the system keeps them until a restart.
 
 The system tells who made System V's shared memory, of their other objects only who used them last, and nothing of
-POSIX's: so the processes of a model note what they make of these, in a file of the probe's own folder.
+POSIX's: so the processes of a model note what they make and unlink of these, in a file of the probe's own folder.
 """
 
 import _posixshmem  # type: ignore[import-not-found]
@@ -21,30 +21,43 @@ _SEMAPHORES = 64  # of one set that are asked for their last user
 
 
 def note_made(folder: str) -> None:
-    """From now on, have this process and its children note the shared memory that they make."""
-    native = _posixshmem.shm_open
+    """From now on, have this process and its children note the shared memory that they make and unlink."""
+    opens, unlinks = _posixshmem.shm_open, _posixshmem.shm_unlink
     file = os.path.join(folder, _NOTES)
 
-    @functools.wraps(native)
+    def note(sign: str, path: Any) -> None:
+        with contextlib.suppress(OSError), open(file, "a") as notes:
+            notes.write(f"{sign}{path}\n")
+
+    @functools.wraps(opens)
     def opened(path: Any, flags: Any, *more: Any, **named: Any) -> Any:
-        handle = native(path, flags, *more, **named)
+        handle = opens(path, flags, *more, **named)
         if flags & os.O_EXCL:  # it is new
-            with contextlib.suppress(OSError), open(file, "a") as notes:
-                notes.write(f"{path}\n")
+            note("+", path)
         return handle
 
-    _posixshmem.shm_open = opened
+    @functools.wraps(unlinks)
+    def unlinked(path: Any) -> None:
+        unlinks(path)
+        note("-", path)
+
+    _posixshmem.shm_open, _posixshmem.shm_unlink = opened, unlinked
 
 
 def remove_left(pids: Collection[int], folder: str) -> int:
-    """Remove what ended processes made, used last or noted in `folder`; return how many objects there were."""
-    removed, names = 0, list[str]()
+    """Remove what ended processes made, used last or noted in `folder`; return how many objects there were.
+
+    Shared memory that Python's resource tracker has unlinked by now counts as well: it does so only with what a
+    process has left, and may be faster than this.
+    """
+    removed, notes = 0, list[str]()
     with contextlib.suppress(OSError, ValueError):
-        names = files.read_bytes(os.path.join(folder, _NOTES), _LONGEST).decode().splitlines()
-    for name in dict.fromkeys(names):
+        notes = files.read_bytes(os.path.join(folder, _NOTES), _LONGEST).decode().splitlines()
+    left = {note[1:]: note.startswith("+") for note in notes}
+    for name in (name for name, made in left.items() if made):
+        removed += 1
         with contextlib.suppress(OSError, ValueError):
             _posixshmem.shm_unlink(name)
-            removed += 1
     library = ctypes.CDLL(None)
     for kind, key, columns in (("shm", "shmid", ("cpid",)), ("msg", "msqid", ("lspid", "lrpid")), ("sem", "semid", ())):
         for row in _table(kind):
