@@ -131,13 +131,17 @@ def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo
 
     A function that nothing of the project calls may be there for users.
     """
-    if _times_named(info.source.text, name) == own:
+    text = info.source.text
+    if _times_named(text, name) == own:
         return True
-    units = (m for c in info.classes.values() for m in c.methods.values())
-    holding = [u for u in units if name in u.text and not u.name.startswith("__") and u.name != "forward"]
+    lines = {text.count("\n", 0, start) + 1 for start, _ in _mentions(text, name)}
+    units = (m for c in info.classes.values() for m in c.methods.values() if m.name != "forward")
+    holding = [u for u in units if not u.name.startswith("__") and any(u.line <= line <= u.last for line in lines)]
     times = {u: _times_named(u.text, name) for u in holding}
-    rest = _times_named(_IMPORTS.sub("", info.source.text), name) - own
-    if not 0 < rest <= sum(times.values()):  # seen without a look at all the other sources
+    if not any(times.values()):  # seen without a look at the imports, or at all the other sources
+        return False
+    rest = _times_named(_IMPORTS.sub("", text), name) - own
+    if not 0 < rest <= sum(times.values()):
         return False
     return rest == sum(count for u, count in times.items() if _is_uncalled(u, modules))
 
@@ -161,11 +165,10 @@ def _times_named(text: str, name: str) -> int:
 
 
 def _is_built(c: ClassInfo) -> bool:
-    call = re.compile(rf"\b{c.name}\(")
     naming = c.module.project.naming(c.name)
     units = [*(f for i in naming for f in i.functions.values()), *(h for i in naming for h in i.classes.values())]
     builders = (u for u in units if not (isinstance(u, ClassInfo) and u.is_module()))
-    return any(c.name in unit.text and call.search(unit.text) for unit in builders)
+    return any(called for unit in builders for _, called in _mentions(unit.text, c.name))
 
 
 def _is_passed(name: str, text: str) -> bool:
