@@ -200,7 +200,7 @@ class _Run:
         for names in (part.foreign, part.built, part.run, part.only or (), part.set_length, part.configured):
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
         parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers, *part.exports]
-        parts += ["|", *part.called, "|", *part.inferring]
+        parts += ["|", *part.called, "|", *part.inferring, "|", *sorted(part.flags)]
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 

@@ -46,7 +46,7 @@ class Run:
 
 def run_part(engine: Interpreter, part: Part) -> Run:
     """Run the entry points of a part; the engine holds what they saw."""
-    engine.read_calls(ConstructorCalls(part.modules, part.foreign), part.set_length, frozenset(part.modules))
+    engine.read_calls(ConstructorCalls(part.modules, part.foreign), part)
     with noting_passed_over(engine.passed_over):
         return _run_jobs(engine, part)
 

@@ -28,7 +28,7 @@ def subscript(engine: Applying, owner: dom.Value, index: list[dom.Value], node: 
     if isinstance(owner, (dom.Tuple, dom.Seq)):
         return _index_sequence(owner, first)
     if isinstance(owner, dom.Dict):
-        return _by_key(owner, first)
+        return _by_key(engine, owner, first)
     if isinstance(owner, dom.Layer):
         return _index_layer(owner, first)
     if isinstance(owner, dom.Instance):
@@ -54,11 +54,16 @@ def _index_instance(engine: Applying, owner: dom.Instance, index: dom.Value, nod
     return dom.UNKNOWN
 
 
-def _by_key(owner: dom.Dict, key: dom.Value) -> dom.Value:
+def _by_key(engine: InContext, owner: dom.Dict, key: dom.Value) -> dom.Value:
     if not isinstance(key, dom.Const):
         return join_all(dom.contents(owner)) or dom.UNKNOWN
     v = owner.get(key.literal) or dom.UNKNOWN
-    return dom.CONFIG if v is owner.rest and isinstance(v, dom.Tensor) and plain_name(key.literal) else v
+    return dom.CONFIG if v is owner.rest and isinstance(v, dom.Tensor) and _is_setting(engine, key.literal) else v
+
+
+def _is_setting(engine: InContext, key: object) -> bool:
+    """True for the key of a dict under which a setting is kept."""
+    return plain_name(key) or key in engine.flags
 
 
 def _index_layer(owner: dom.Layer, first: dom.Value) -> dom.Value:
@@ -106,7 +111,8 @@ def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.
 
 def _index_tensor(engine: Lowering, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
-        return dom.CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, parameter="")
+        named = replace(t, dims=None, lead=None, parameter="")
+        return dom.CONFIG if _is_setting(engine, index[0].literal) else named
     engine.use_all(index, "an index")
     exporter_support.indexed(engine, t, index, node)
     index_lowering.read(engine, t, index, node)

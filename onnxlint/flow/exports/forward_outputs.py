@@ -23,7 +23,9 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     registered = frame.owner is not None and any("regist" in d.lower() for d in frame.owner.decorators)
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1 and not registered:
         outputs: list[Extra] = []
-        if not (isinstance(v, Tensor) and v.parameter):  # all that comes out is what went in: a layer that is off
+        parameters = [p.arg for p, _ in frame.unit.positional] if frame.unit is not None else []
+        noted = isinstance(v, Dict) and isinstance(node, ast.Name) and node.id in parameters  # by a part of a model
+        if not noted and not (isinstance(v, Tensor) and v.parameter):  # what went in comes out: a layer that is off
             _look(frame, node, v, outputs)
         engine.gives_back(outputs)
 

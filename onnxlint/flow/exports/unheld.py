@@ -23,6 +23,9 @@ _QUOTED = re.compile("[\"'#]")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _AS_BASE = re.compile(r"^\s*class \w+\([^()]*$|\b(?:super|isinstance)\([^()]*$")
+_HEIR = re.compile(r"class (\w+)\(")
+_METHOD = re.compile(r"\s+def (\w+)\(self\b")
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _TRAINING = re.compile(r"\s*(?:el)?if self\.training(?: and [^:]*)?:")
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
@@ -191,30 +194,49 @@ def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable
             head = text[text.rfind("\n", 0, start) + 1 : start]
             part = _PART.fullmatch(head) if called else None
             if part is not None and info.lookup(part[2] + c.name) is c:
-                if not exported and _is_called(text, f"self.{part[1]}("):
+                if not exported and _is_called(info, text, part[1]):
                     return ""  # seen fast for most
                 parts.append((info, part[1]))
             elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
-                return ""
-    if parts and not exported and all(_is_for_training(code_of(info.source.text), part) for info, part in parts):
+                heir = None if called else _HEIR.fullmatch(head)
+                derived = info.classes.get(heir[1]) if heir is not None else None
+                if derived is None or not (derived.methods.get("forward") or uncalled(derived, exported, reached)):
+                    return ""
+    if parts and not exported and all(_is_for_training(*part) for part in parts):
         return "only training calls its forward"
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
 
 
-def _is_called(text: str, call: str) -> bool:
-    """True where a call stands in a text outside of every `if self.training:`."""
-    at = text.find(call)
-    while at >= 0:
-        if not any(map(_TRAINING.match, _blocks_around(text, at))):
-            return True
-        at = text.find(call, at + 1)
-    return False
+def _is_called(info: ModuleInfo, text: str, part: str) -> bool:
+    """True where `self.part` is called in a text of a module, and not only for training."""
+    calls = (m.start() for m in re.finditer(rf"\bself\.{part}(?:\.forward)?\(", text))
+    return not all(_trains(info, text, at) for at in calls)
 
 
-def _is_for_training(text: str, part: str) -> bool:
-    """True where `self.part` is called, and named nowhere but where it is set and under `if self.training:`."""
-    named = [m.start() for m in re.finditer(rf"\bself\.{part}\b(?! *=[^=])", text)]
-    return f"self.{part}(" in text and all(any(map(_TRAINING.match, _blocks_around(text, at))) for at in named)
+def _is_for_training(info: ModuleInfo, part: str) -> bool:
+    """True where `self.part` is called, by its holder or a base, and named for nothing but training and to set it."""
+    holders = [h for h in info.classes.values() if re.search(rf"self\.{part} *=", h.text)]
+    modules = dict.fromkeys([info, *(base.module for h in holders for base in h.mro())])
+    texts = [(i, code_of(i.source.text)) for i in modules]
+    if not any(re.search(rf"\bself\.{part}(?:\.forward)?\(", text) for _, text in texts):
+        return False
+    named = re.compile(rf"\bself\.{part}\b(?! *=[^=])")
+    return all(_trains(i, text, m.start()) for i, text in texts for m in named.finditer(text))
+
+
+def _trains(info: ModuleInfo, text: str, at: int, inside: bool = False) -> bool:
+    """True for a place under `if self.training:`, or in a method that is called under such alone (one deep)."""
+    around = [*_blocks_around(text, at)]
+    if any(map(_TRAINING.match, around)):
+        return True
+    method = _METHOD.match(around[-1]) if around and not inside else None
+    owners = _CLASS.findall(text, 0, at) if method is not None and method[1] not in ("forward", "__init__") else []
+    if method is None or not owners:
+        return False
+    call = re.compile(rf"\.{method[1]}\(")
+    texts = [(i, code_of(i.source.text)) for i in info.project.naming(owners[-1]) if call.search(i.source.text)]
+    places = [(i, other, m.start()) for i, other in texts for m in call.finditer(other)]
+    return bool(places) and all(_trains(*place, inside=True) for place in places)
 
 
 def _blocks_around(text: str, at: int) -> Iterator[str]:

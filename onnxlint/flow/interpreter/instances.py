@@ -16,6 +16,7 @@ from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.context import Context
+from onnxlint.flow.state.partitions import Part
 from onnxlint.flow.state.protocols import Engine, Replaced, Running
 from onnxlint.flow.state.summaries import Summaries
 from onnxlint.flow.tables.operator_table import OpTable
@@ -47,6 +48,7 @@ class Objects(Writes, Engine):
         self._under_construction: set[dom.Object] = set()
         self.around: dict[ClassInfo, dom.Scope] = {}  # of classes that stand in a function, the variables of that
         self.set_length: frozenset[str] = frozenset()
+        self.flags: frozenset[str] = frozenset()
         self.part: frozenset[ModuleInfo] = frozenset()
         self.constructor_calls = ConstructorCalls()
         self.summaries = Summaries()
@@ -161,10 +163,11 @@ class Objects(Writes, Engine):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             return self.partial[info]
 
-    def read_calls(self, calls: ConstructorCalls, set_length: frozenset[str], part: frozenset[ModuleInfo]) -> None:
-        """From now on a default is what these calls do not change, the length of these classes is a setting, and these
-        modules are analysed while others are the business of other parts."""
-        self.constructor_calls, self.set_length, self.part = calls, set_length, part
+    def read_calls(self, calls: ConstructorCalls, part: Part) -> None:
+        """From now on a default is what these calls do not change, lengths and keys are settings as the part says, and
+        its modules are analysed while others are the business of other parts."""
+        self.constructor_calls, self.set_length, self.flags = calls, part.set_length, part.flags
+        self.part = frozenset(part.modules)
 
     def constructor_value(
         self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None

@@ -38,7 +38,7 @@ class Part:
     `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
     methods that scripts call on whatever they export. `set_length` are classes whose sequences have a set length.
     `inferring` are names of methods for inference that something calls, `configured` classes that
-    YAML files name, or all where whole models come out of files.
+    YAML files name, or all where whole models come out of files. `flags` are keys of dicts that hold truths alone.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -55,6 +55,7 @@ class Part:
     set_length: frozenset[str] = frozenset()
     inferring: tuple[str, ...] = ()
     configured: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

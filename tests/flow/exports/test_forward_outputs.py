@@ -190,3 +190,20 @@ def test_what_a_registry_builds_gives_its_outputs_to_who_asked_for_it(decorator:
     """
     found = analysed(PRELUDE + textwrap.dedent(source)).observations
     assert [f"{o.what} {o.name}" for o in found if isinstance(o, Output)] == told
+
+
+def test_the_dict_that_a_part_got_and_adds_to_goes_on_to_the_next_part() -> None:
+    source = """
+        class Backbone(nn.Module):
+            def forward(self, batch):
+                batch["features"] = batch["points"] * 2
+                batch["stride"] = 8
+                return {returned}
+    """
+
+    def told(returned: str) -> list[str]:
+        found = analysed(PRELUDE + textwrap.dedent(source.format(returned=returned))).observations
+        return [f"{o.what} {o.name}" for o in found if isinstance(o, Output)]
+
+    assert told("batch") == []
+    assert told('{"features": batch["features"], "stride": 8}') == ["number 8"]

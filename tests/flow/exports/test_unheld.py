@@ -351,3 +351,44 @@ def test_a_part_that_is_called_in_training_alone(test: str, why: str) -> None:
     text = PRELUDE + TRAINED.format(test=test)
     (info,) = project_of(text).modules.values()
     assert uncalled(info.classes["Part"], frozenset(), ()) == why
+
+
+TARGETS = """
+class Targets(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+    def forward(self, x):
+        return self.linear(x) if x.sum() > 0 else x
+class RotatedTargets(Targets):
+    {own}
+class Template(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.targets = Targets()
+    def assign(self, x):
+        with torch.no_grad():
+            return self.targets.forward(x)
+class Head(Template):
+    def forward(self, x):
+        {test}:
+            x = self.assign(x)
+        return x * 2
+class RotatedHead(Template):
+    def __init__(self):
+        super().__init__()
+        self.targets = RotatedTargets()
+    def forward(self, x):
+        if self.training:
+            return self.assign(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize("own", ["pass", "def forward(self, x): return x"])
+@pytest.mark.parametrize(
+    ("test", "why"), [("if self.training", "only training calls its forward"), ("if self.warm", "")]
+)
+def test_a_part_that_a_method_calls_which_training_alone_does(test: str, why: str, own: str) -> None:
+    (info,) = project_of(PRELUDE + TARGETS.format(test=test, own=own)).modules.values()
+    assert {uncalled(info.classes[name], frozenset(), ()) for name in ("Targets", "RotatedTargets")} == {why}
