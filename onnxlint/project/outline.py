@@ -220,6 +220,11 @@ def full_name(item: ImportOutline, module: str, is_package: bool) -> str:
     return f"{base}.{item.target}" if base and item.target else base or item.target
 
 
+def is_compiled(module: str) -> bool:
+    """True for the name of a module that is compiled of C++ or CUDA, by what such are called."""
+    return module.endswith(("_cuda", "_C", "_ext"))
+
+
 def dotted(node: ast.AST) -> str:
     """`a.b.c` of a name, an attribute or the function of a call; "" for anything else."""
     parts: list[str] = []

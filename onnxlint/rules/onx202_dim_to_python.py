@@ -51,13 +51,21 @@ class DimToPython(Rule):
             ends = _refusals(escape, EXPORTERS) if extreme == "round" or self._refused(node) else None
             fault = "is asked of a dynamic size, which is no Python number in an export"
             message = f"`{escape.how}` {fault if ends else _CHOSEN.get(extreme, _FROZEN)}: `{self.source(node)}`"
+            share = ", and a share as a fraction (`* 9 // 10`)" if self._scaled(node) else ""
             advice = (
                 "no exporter keeps this of a size: pass the number in"
                 + (", or keep that axis static" if not ends else "")
                 if curved
-                else "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under
+                else f"use the size as it is (`x.shape[1]`) with `//`, `%`, `*`{share}{under}"
             )
             yield Objection(message, advice, effects=ends or _effects(escape.how), static_too=ends is not None)
+
+    def _scaled(self, node: Node) -> bool:
+        """`int(n * share)`, where the share is no whole number by its looks."""
+        match node:
+            case cst.Call(args=[cst.Arg(cst.BinaryOperation(one, cst.Multiply(), other))]):
+                return not any(isinstance(side, cst.Integer) for side in (one, other))
+        return False
 
     def _refused(self, node: Node) -> bool:
         """`np.log(n).astype(int)`: of a size, numpy gives a tensor to TorchScript, which has no `astype`."""

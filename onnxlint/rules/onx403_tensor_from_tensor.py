@@ -1,10 +1,12 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix
+from onnxlint.base.records import Fix, Outcome
 from onnxlint.flow.state.observations import TensorFromPython
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.stacked_tensors import stacked
+
+_COPIED = {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}  # by Python, not by torch
 
 
 class TensorFromTensor(Rule):
@@ -15,6 +17,7 @@ class TensorFromTensor(Rule):
             yield Objection(
                 f"`{tensor.call}` copies the value of a tensor into a new one: it becomes a constant",
                 "use the tensor itself, `.clone()`, or `torch.stack([...])` for several",
+                effects=_COPIED if tensor.call.startswith("copy.") else None,
             )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

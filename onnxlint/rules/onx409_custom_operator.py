@@ -15,6 +15,8 @@ class CustomOperator(Rule):
             + (f"only the {other} exporter has" if other else "neither exporter has")
             + " a translation for it",
             "keep a plain PyTorch version beside it for the export, or register a translation with the exporter",
+            about=f"{call.op} is custom",
+            in_class=True,
         )
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:

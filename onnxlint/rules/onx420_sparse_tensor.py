@@ -9,4 +9,6 @@ class SparseTensor(Rule):
         yield Objection(
             f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it",
             "make the matrix dense, or sum over edges with `index_select` and `scatter_add`",
+            about="sparse tensors",
+            in_class=True,
         )

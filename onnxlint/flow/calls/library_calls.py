@@ -137,6 +137,9 @@ def _copied(call: OperatorCall) -> dom.Value:
     v = call.args[0] if call.args else dom.UNKNOWN
     of = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
     own = isinstance(of, ast.Name) and of.id == "self"
+    tensor = next((t for t in (v, *dom.contents(v)) if isinstance(t, dom.Tensor) and t.source == "input"), None)
+    if tensor is not None and call.engine.context.tracing:
+        call.engine.emit(observations.TensorFromPython, call.node, tensor.trace, call=call.name, source="tensor")
     return call.engine.copied(v, call.node) if own and isinstance(v, dom.Instance) else v
 
 
@@ -205,7 +208,7 @@ def torch_call(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, no
     return operator(engine, op, name, args, kwargs, node, method=False)
 
 
-def _module(call: Call) -> dom.Value:
+def _module(call: OperatorCall) -> dom.Value:
     """An instance of a class of torch.nn."""
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
@@ -217,6 +220,9 @@ def _module(call: Call) -> dom.Value:
         engine.emit(observations.DropoutCall, call.node, op=name)
     if name.count(".") > 2 and ".modules." in name:
         name = f"torch.nn.{short}"
+    sizes = call.arg(1, "unflattened_size") if engine.context.tracing and short == "Unflatten" else None
+    if isinstance(sizes, (dom.Tuple, dom.Seq)) and any(isinstance(v, dom.Dim) for v in dom.contents(sizes)):
+        unexportable_calls.emit(engine, call.node, observations.Call, "nn.Unflatten", "unflatten: built", short)
     tracked = call.kwargs.get("track_running_stats")
     if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, dom.Const) and tracked.literal is False:
         engine.emit(observations.BatchNormCall, call.node, op=name, always=True)
@@ -252,6 +258,7 @@ _TORCH: dict[str, Function] = {
     **dict.fromkeys(export_calls.APIS, _exported),
     "torch.export.export": _exported_program,
     "torch.Size": _first(dom.Tuple(())),
+    "torch.nn.Transformer.generate_square_subsequent_mask": lambda call: layer_calls.causal_mask(call.arg(0, "sz")),
     "torch.nn.modules.transformer._get_clones": lambda call: dom.Layer(
         "torch.nn.ModuleList", items=dom.Seq(call.args[0] if call.args else dom.UNKNOWN)
     ),

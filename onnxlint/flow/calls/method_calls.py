@@ -206,6 +206,7 @@ _LAYER_METHODS: dict[str, Callable[[Applying, dom.Layer, str, Args, ast.AST], Va
     **dict.fromkeys(layer_calls.HOOKS, _hooked),
     **dict.fromkeys(("forward", "__call__"), _forward),
     "items": _named_layers,
+    "generate_square_subsequent_mask": lambda _e, _o, _n, args, _: layer_calls.causal_mask(args[0] if args else None),
     **dict.fromkeys(("values", "children", "modules"), _layers_within),
     **dict.fromkeys(("append", "extend", "insert", "add_module"), _layer_added),
 }

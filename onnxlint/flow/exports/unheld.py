@@ -198,13 +198,18 @@ def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable
                     return ""  # seen fast for most
                 parts.append((info, part[1]))
             elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
-                heir = None if called else _HEIR.fullmatch(head)
-                derived = info.classes.get(heir[1]) if heir is not None else None
+                derived = None if called else _heir(info, head)
                 if derived is None or not (derived.methods.get("forward") or uncalled(derived, exported, reached)):
                     return ""
     if parts and not exported and all(_is_for_training(*part) for part in parts):
         return "only training calls its forward"
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
+
+
+def _heir(info: ModuleInfo, head: str) -> ClassInfo | None:
+    """The class whose definition begins with this text."""
+    heir = _HEIR.fullmatch(head)
+    return info.classes.get(heir[1]) if heir is not None else None
 
 
 def _is_called(info: ModuleInfo, text: str, part: str) -> bool:

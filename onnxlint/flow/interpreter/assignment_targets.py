@@ -116,7 +116,7 @@ class Targets(Expressions):
     def _write_tensor(self, owner: dom.Tensor, index: list[dom.Value], target: ast.Subscript, v: dom.Value) -> None:
         self.engine.use_all([v, *index], "an item assignment")
         self.engine.item_written(self, owner, target)
-        index_lowering.write(self.engine, owner, index, target)
+        index_lowering.write(self.engine, owner, index, target, v)
         if isinstance(target.value, ast.Name):
             data = [i for i in (v, *index) if isinstance(i, dom.Tensor) and i.source == "input"]
             fed = owner.source != "input" and bool(data)

@@ -23,9 +23,15 @@ class Writes(Emitter):
     def written_in_place(self, t: dom.Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
         # Measured: the exporter puts a write into a slice back only where both stand in one line of the source.
-        lost = t.view is not None and (t.view not in ("index", "select") or self._named_above(target))
-        if lost and t.source == "input" and self._base_is_read(target):
+        row = t.view == "row"
+        here = t.view in ("index", "select", "row") and not (row and isinstance(target, ast.Name))
+        lost = t.view is not None and (not here or self._named_above(target))
+        if lost and t.source != "weight" and self._base_is_read(target, row):
             self.emit(observations.ViewWrite, node, t.trace)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):  # `row[:3].copy_(x)`
+            named = self.frames[-1].scope.lookup(target.value.id)
+            if isinstance(named, dom.Tensor) and named.source != "weight":
+                self.item_written(self.frames[-1], named, target)
 
     def _named_above(self, target: ast.AST) -> bool:
         """True where the view that `target` is has a name from a line above, or was written on the spot by a call."""
@@ -40,10 +46,10 @@ class Writes(Emitter):
         """`t[index] = value`."""
         if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
-        elif t.view is not None and t.source == "input" and self._base_is_read(target.value):
+        elif t.view is not None and t.source != "weight" and self._base_is_read(target.value, t.view == "row"):
             self.emit(observations.ViewWrite, target, t.trace)
 
-    def _base_is_read(self, target: ast.AST) -> bool:
+    def _base_is_read(self, target: ast.AST, row: bool) -> bool:
         """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
         frame = self.frames[-1]
         target = liveness.written_by(target)
@@ -54,7 +60,7 @@ class Writes(Emitter):
             if used and liveness.binds(frame.statement_node, str(name)):  # the result takes the place of the base
                 return frame.unit is not None and liveness.base_is_read(body.function, str(name), line, rebound=True)
             return not used or frame.unit is None or liveness.is_read(body.function, str(name), line)
-        return frame.unit is None or liveness.base_is_read(body.function, target.id, line)
+        return frame.unit is None or liveness.base_is_read(body.function, target.id, line, row=row)
 
     def is_emptied(self, obj: dom.Object, name: str) -> None:
         """Forward sets an attribute of a module to None in a method for that."""

@@ -1,8 +1,11 @@
-"""torch.nn's attention over a dynamic length: it reads the length after an `unflatten` of its own.
+"""torch.nn's attention over a dynamic length, which it reads after an `unflatten` of its own; and with a mask.
 
 Where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens
 what that gives, so the TorchScript exporter writes the example's length into the reshape that follows. With tensors of
 their own, with `kdim` or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
+
+The stacks compare a square mask with the causal one to see whether it is that, unless they are told: dynamo cannot
+branch on the answer.
 """
 
 import ast
@@ -11,7 +14,8 @@ from dataclasses import replace
 
 from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.sizes_as_numbers import along, size_use
-from onnxlint.flow.state.observations import AttentionSize
+from onnxlint.flow.lowering.unexportable_calls import emit
+from onnxlint.flow.state.observations import AttentionSize, Call
 from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none, is_true
 
@@ -23,6 +27,9 @@ def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mappin
     short = layer.name.rpartition(".")[2]
     if short not in engine.table.curated["attention"]:
         return
+    for form in ("causal", "causal: source"):
+        if short in engine.table.curated[form]:
+            _compared(engine, short, form, args, kwargs, node)
     names = ("src",) if "Encoder" in short else ("tgt", "memory")
     attended = [_argument(args, kwargs, i, name) for i, name in enumerate(names)]
     if short == "MultiheadAttention":
@@ -35,6 +42,16 @@ def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mappin
                 dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
             size_use(engine, node, AttentionSize, "attention", f"nn.{short}", dim, name=short)
             return
+
+
+def _compared(
+    engine: Lowering, short: str, form: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST
+) -> None:
+    """A mask of two axes, where nobody says whether it is causal."""
+    (at, name), (flag_at, flag) = engine.table.curated[form][short].arguments
+    mask, told = _argument(args, kwargs, at, name), _argument(args, kwargs, flag_at, flag)
+    if isinstance(mask, Tensor) and len(mask.dims or (0, 0)) == 2 and (told is None or is_none(told)):
+        emit(engine, node, Call, f"nn.{short}", form, short, trace=mask.trace, detail=f"{name}=..., {flag}=None")
 
 
 def _argument(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, name: str) -> Value | None:

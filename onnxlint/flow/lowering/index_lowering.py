@@ -8,7 +8,7 @@ from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.state.observations import Call
 from onnxlint.flow.state.protocols import Lowering
-from onnxlint.flow.values.domain import Tensor, Tuple, Value, is_ellipsis
+from onnxlint.flow.values.domain import Config, Const, Data, Tensor, Tuple, Value, is_ellipsis
 from onnxlint.flow.values.node_places import Body
 
 # What they give counts from zero, so that one less may be -1.
@@ -27,8 +27,12 @@ def read(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscrip
         emit(engine, node, Call, "index", "index: below zero", trace=t.trace, detail="a position below zero")
 
 
-def write(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
-    """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
+def write(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscript, written: Value) -> None:
+    """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice.
+
+    Of `t[rows] = 0` with a mask of fewer axes than `t`, TorchScript makes a Where that holds the mask against the last
+    axes. Of as many rows as the mask counts, and of sums (`t[rows] += 1`), it makes a scatter, which is right.
+    """
     masks = ((i, v) for i, v in enumerate(index) if isinstance(v, Tensor) and v.kind == "bool" and v.dims != ())
     at, mask = next(masks, (0, None))
     if mask is None or not engine.context.tracing:
@@ -43,10 +47,20 @@ def write(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscri
 
     if any(not is_ellipsis(v) for v in index[at + 1 :]):
         tell("before another index")
+    elif at == 0 and _spread(t, mask, written):
+        tell("of fewer axes")
     if any(is_ellipsis(v) for v in index[:at]):
         tell("after `...`")
     elif any(isinstance(v, Tuple) and v.kind == "slice" for v in index[:at]):
         tell("after a slice")
+
+
+def _spread(t: Tensor, mask: Tensor, written: Value) -> bool:
+    """True where a mask counts rows of `t`, and each gets the same numbers."""
+    more = len(t.dims) - len(mask.dims) if t.dims is not None and mask.dims is not None else 0
+    if isinstance(written, Tensor):
+        return written.dims is not None and len(written.dims) <= more and more > 0
+    return isinstance(written, (Const, Config, Data)) and more > 0
 
 
 def _gathers(v: Value) -> bool:

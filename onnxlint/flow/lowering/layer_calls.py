@@ -248,6 +248,12 @@ def _pooling(engine: Lowering, layer: dom.Layer, short: str, x: dom.Tensor, node
     return _by_operator(engine, layer, f"max_pool{short[-2:]}", names, x, node)
 
 
+def causal_mask(size: dom.Value | None) -> dom.Tensor:
+    """What `nn.Transformer.generate_square_subsequent_mask(size)` gives."""
+    length = shapes.from_value(size or dom.CONFIG)
+    return dom.Tensor((length, length), None, "sizes" if isinstance(length, dom.Dim) else "made", "float")
+
+
 def iterate(layer: dom.Layer) -> dom.Value:
     """What `for item in layer` gives: the item of a ModuleList, the key of a ModuleDict."""
     if isinstance(layer.items, (dom.Tuple, dom.Seq)):

@@ -150,24 +150,32 @@ def _by_data(engine: Lowering, key: dom.Data | dom.Tensor, node: ast.AST) -> Non
 
 def _split(engine: Lowering, call: Call) -> None:
     how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
-    if call.op == "unbind":
-        frame = engine.frames[-1]
-        if frame.unit is not None and restacked(call.node, frame.body.function):
-            return  # the axis counts what the model itself stacked
-        axis = call.int_arg(1, "dim", default=0)
-    else:
-        if isinstance(how, (dom.Tuple, dom.Seq, dom.Tensor, dom.Shape, dom.Data)):
-            return  # sizes for every piece
-        if call.op != "split" and dom.as_int(how) == 1:
-            return
-        axis = call.int_arg(2, "dim", default=0)
-    dim = along(engine, call.tensor, axis)
+    axis = call.int_arg(1 if call.op == "unbind" else 2, "dim", default=0)
+    dim = (
+        None if _in_known_pieces(engine, call, how) else along(engine, call.tensor, axis) or _batch_of(call, how, axis)
+    )
     if dim is not None and call.op == "unbind" and axis == 1 and len(call.tensor.dims or ()) == CLIP:
         dim = replace(dim, axes=frozenset(("length",))) if not dim.sure else dim
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and dom.as_int(how) is not None)):
         halves = call.op == "chunk" and dom.as_int(how) == 2
         size_use(engine, call.node, obs.SizeSplit, "split: two pieces" if halves else "split", call.op, dim)
+
+
+def _in_known_pieces(engine: Lowering, call: Call, how: dom.Value | None) -> bool:
+    """True where there are sizes for every piece, one piece, or as many as the model itself stacked."""
+    if call.op == "unbind":
+        frame = engine.frames[-1]
+        return frame.unit is not None and restacked(call.node, frame.body.function)
+    if isinstance(how, (dom.Tuple, dom.Seq, dom.Tensor, dom.Shape, dom.Data)):
+        return True
+    return call.op != "split" and dom.as_int(how) == 1
+
+
+def _batch_of(call: Call, how: dom.Value | None, axis: int | None) -> dom.Dim | None:
+    """The size that a first axis of nobody knows which is cut by: a batch is by that of a batch."""
+    batch = axis == 0 and call.tensor.source == "input"
+    return how if batch and isinstance(how, dom.Dim) and how.site is None else None
 
 
 def _interleave(engine: Lowering, call: Call) -> None:

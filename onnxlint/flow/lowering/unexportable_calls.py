@@ -12,6 +12,7 @@ from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
+from onnxlint.project.outline import is_compiled
 
 # What the name of a function says alone, by the form that the overlay has it under.
 _KINDS: dict[str, type[obs.Call]] = {
@@ -153,9 +154,9 @@ def bypassed(engine: Lowering, called: dom.Layer, node: ast.AST) -> None:
 def _is_kernel(table: OpTable, name: str) -> bool:
     if name.startswith("torch.ops."):
         return name.count(".") >= 3 and name.split(".")[2] not in _OWN_NAMESPACES
-    root = name.partition(".")[0]
-    compiled = root.endswith(("_cuda", "_C")) or ("._C." in name and root != "torch")
-    return compiled or root in table.curated["custom: package"]
+    root, *modules = name.split(".")[:-1] or [name]
+    compiled = root != "torch" and any(map(is_compiled, (root, *modules)))
+    return compiled or (root in table.curated["custom: package"] and name not in table.curated["custom: plain"])
 
 
 def _autocast(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> None:

@@ -8,7 +8,7 @@ from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
 from onnxlint.project.classes import ModuleInfo
-from onnxlint.project.outline import LIBRARIES
+from onnxlint.project.outline import LIBRARIES, is_compiled
 
 
 def find(engine: Defining, module: ModuleInfo, name: str, strict: bool) -> Value:
@@ -55,7 +55,10 @@ def dotted(engine: Defining, full: str, importer: ModuleInfo) -> Value:
             continue
         v: Value = PyModule(origin)
         for name in parts[cut:]:
-            v = engine.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
+            inner = engine.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
+            if inner == UNKNOWN and isinstance(v, PyModule) and is_compiled(name):  # which is built beside the sources
+                return External(full[full.index(name) :])
+            v = inner
         return v
     return of_a_library(engine, full)
 

@@ -15,7 +15,9 @@ from onnxlint.source.parse import blocks
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 _SIBLINGS = 100  # further names of one tensor that are asked about
 
-_Bound = tuple[int, str | None, bool]  # the line that binds a name, what that is a view of, and if only of a part
+# The line that binds a name, what that is a view of, and if only of a part. A loop binds an item: a view of a tensor
+# whose rows it runs over, but not of a list.
+_Bound = tuple[int, str | None, bool]
 
 
 class _Names:
@@ -26,6 +28,9 @@ class _Names:
         self.views: dict[str, list[tuple[int, str, bool]]] = {}  # of a name: where which is bound to a view of it
         self.uses: dict[str, list[tuple[int, bool]]] = {}  # True where it is bound anew
         self.wholes: dict[str, list[tuple[int, bool]]] = {}  # the same without uses of a part, or of its size
+        loops = [(n, *pair) for n in nodes_of(function) if isinstance(n, ast.For) for pair in _looped(n.target, n.iter)]
+        # Those over more than what a view such as `unbind` gives.
+        self.loops = {(n.lineno, t.id) for n, t, v in loops if isinstance(t, ast.Name) and not isinstance(v, ast.Call)}
         self.ends: dict[int, int] = {}  # of the statement that begins in a line
         parts = {id(n.value) for n in nodes_of(function) if isinstance(n, ast.Subscript) or _is_partial(n)}
         for node in nodes_of(function):
@@ -66,19 +71,19 @@ def _names(function: ast.AST) -> _Names:
     return _Names(function)
 
 
-def base_is_read(function: ast.AST, name: str, line: int, rebound: bool = False) -> bool:
+def base_is_read(function: ast.AST, name: str, line: int, *, rebound: bool = False, row: bool = False) -> bool:
     """True when the function reads, after `line` of its tree, what `name` is a view of, or another name for the tensor.
 
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it. Of what
     `name` is a part of, no other part counts: `q` and `k` are each a slice of `qkv`. Where the line has bound it anew
-    (`rebound`), it is what it was above.
+    (`rebound`), it is what it was above. Of a loop's items, each may be a `row` of a tensor.
     """
     names = _names(function)
     latest = names.latest(name, line if rebound else line + 1)
     if latest is None:
         return False
     bound_at, base, part = latest
-    if base is None:
+    if base is None or ((bound_at, name) in names.loops and not row):
         return False
     if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
         earlier = names.latest(name, bound_at)
@@ -164,8 +169,9 @@ def written_by(node: ast.AST) -> ast.AST:
 
 def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None, bool]]:
     for node in nodes_of(function):
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call):
-            yield node.lineno, frozenset((node.target.id,)), root(node.iter), False
+        if isinstance(node, ast.For):
+            rows = ((n.id, v) for n, v in _looped(node.target, node.iter) if isinstance(n, ast.Name))
+            yield from ((node.lineno, frozenset((name,)), root(v), True) for name, v in rows)
         if not isinstance(node, ast.Assign):
             continue
         names: set[str] = set()
@@ -178,6 +184,18 @@ def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | No
                 names.update(n.id for n in parts if isinstance(n, ast.Name))
         if names:
             yield node.lineno, frozenset(names), root(node.value), _is_part(node.value)
+
+
+def _looped(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each target of a loop with what it runs over, through `zip` and `enumerate`."""
+    match target, iterable:
+        case ast.Tuple(elts=targets), ast.Call(ast.Name("zip"), parts) if len(targets) == len(parts):
+            for inner, part in zip(targets, parts, strict=True):
+                yield from _looped(inner, part)
+        case ast.Tuple(elts=[_, inner]), ast.Call(ast.Name("enumerate"), [part, *_]):
+            yield from _looped(inner, part)
+        case _:
+            yield target, iterable
 
 
 def _paired(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:

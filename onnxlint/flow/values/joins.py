@@ -178,7 +178,7 @@ def element(v: dom.Tuple | dom.Seq) -> dom.Value:
 
 def item_of(t: dom.Tensor) -> dom.Tensor:
     """Any `t[i]`, along the first axis."""
-    return replace(t, dims=t.dims[1:] if t.dims else None, lead=t.lead if t.dims else None, view="index", parameter="")
+    return replace(t, dims=t.dims[1:] if t.dims else None, lead=t.lead if t.dims else None, view="row", parameter="")
 
 
 def updated(owner: dom.Dict, new: dom.Dict) -> dom.Dict:

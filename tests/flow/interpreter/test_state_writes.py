@@ -142,3 +142,36 @@ class Decoder(nn.Module):
 def test_a_state_that_a_method_resets_in_an_arm_that_every_run_takes(test: str, given: str, seen: bool) -> None:
     kinds = {text.split()[0] for text in told(RESET.format(test=test, given=given))}
     assert ("StateWrite" in kinds) is seen
+
+
+MADE = """\
+class M(nn.Module):
+    def forward(self, x: Tensor, xs: list[Tensor]):
+        out = torch.zeros(x.shape[0], 6)
+{body}
+        return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "lost"),
+    [
+        ("v = out[:, 2:]\nv.copy_(x)", ["v.copy_(x)"]),
+        ("v = out[:, 2:]\nv[:] = x", ["v[:]"]),
+        ("v = out.view(-1)\nv += 1", ["v += 1"]),
+        ("out.view(-1)[:5] = x", ["out.view(-1)[:5]"]),
+        ("out[:, 2:].copy_(x)", []),
+        ("out[:, 2:] = x", []),
+        ("v = out[:, 2:].clone()\nv.copy_(x)\nout = v", []),
+        ("out = out.view(2, -1)\nout[:, 2:] = x", []),
+        ("for row in out:\n    row[:3] = 1", ["row[:3]"]),
+        ("for row in out.unbind(0):\n    row.fill_(1)", ["row.fill_(1)"]),
+        ("for i, row in enumerate(out):\n    row.copy_(x[i])", ["row.copy_(x[i])"]),
+        ("for item, row in zip(xs, out):\n    row[: item.shape[0]].copy_(item)", ["row[: item.shape[0]]"]),
+        ("for row in out:\n    row = row * 2\n    row[:3] = 1", []),
+        ("a, b = out.chunk(2, 1)\na.copy_(x)", ["a.copy_(x)"]),
+    ],
+)
+def test_a_write_through_a_view_of_what_forward_makes_is_lost(body: str, lost: list[str]) -> None:
+    seen = told(MADE.format(body=textwrap.indent(body, " " * 8)))
+    assert [line.removeprefix("ViewWrite: ") for line in seen if line.startswith("ViewWrite")] == lost

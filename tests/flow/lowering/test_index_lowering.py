@@ -24,6 +24,27 @@ def test_a_position_below_zero_beside_another_index(read: str, wrong: bool) -> N
 WRITES = {"x[x > 0, 2] = 1": 1, "x[x > 0] = 1": 0, "x[..., x[0] > 0] = 1": 1, "x[:, x[0] > 0] = 1": 1}
 
 
+ROWS = {
+    "y[rows] = 0": True,
+    "y[~rows] = -1e9": True,
+    "y[rows] = y.sum()": True,
+    "y[rows] = torch.ones(5)": True,
+    "y[rows, ...] = 0": True,
+    "y[rows] = y[rows] * 2": False,
+    "y[rows] += 1": False,
+    "y[y > 0] = 0": False,
+    "y[:, 0] = 0": False,
+    "x[rows] = 0": False,  # of nobody knows how many axes
+}
+
+
+@pytest.mark.parametrize(("write", "wrong"), ROWS.items())
+def test_a_mask_of_rows_holds_them_against_the_last_axis(write: str, wrong: bool) -> None:
+    body = f"b, n, c = x.shape\n        y = x.reshape(b * n, 5) * 2\n        rows = y[:, 0] > 0\n        {write}"
+    seen = [line for line in told(MODEL.format(line=body)) if line.startswith("Call")]
+    assert seen == ([f"Call wrong-values: {write.partition(' = ')[0]}"] if wrong else [])
+
+
 @pytest.mark.parametrize(("write", "number"), WRITES.items())
 def test_a_mask_beside_another_index(write: str, number: int) -> None:
     assert len(calls(f"x = x * 1\n        {write}")) == number

@@ -8,6 +8,7 @@ import pytest
 from analysing import findings_of, told
 
 MODEL = """\
+import copy
 import datetime
 import pickle
 import time
@@ -185,6 +186,26 @@ FOUND = {
     ),
     "an operator of one's own": ("return torch.ops.lib.twice(x)", ["CustomCall: torch.ops.lib.twice(x)"]),
     "an operator of one's own by its function": ("return twice(x)", ["CustomCall: twice(x)"]),
+    "sums of a package": ("import torch_scatter\nreturn torch_scatter.scatter_mean(x, lengths)", []),
+    "a maximum of it": (
+        "import torch_scatter\nreturn torch_scatter.scatter_max(x, lengths)",
+        ["CustomCall: torch_scatter.scatter_max(x, lengths)"],
+    ),
+    "a compiled module inside of a package": (
+        "import ops.roi_ext\nreturn ops.roi_ext.pool(x)",
+        ["CustomCall: ops.roi_ext.pool(x)"],
+    ),
+    "a copy by Python": ("return copy.deepcopy(x)", ["TensorFromPython copy.deepcopy tensor: copy.deepcopy(x)"]),
+    "a copy of a list of inputs": (
+        "return copy.copy([x, x])[0]",
+        ["TensorFromPython copy.copy tensor: copy.copy([x, x])"],
+    ),
+    "a copy of a number": ("return x * copy.deepcopy(3)", []),
+    "a layer built for a size": (
+        "n = x.shape[0]\nreturn nn.Unflatten(0, (n // 2, 2))(x)",
+        ["Call export-error: nn.Unflatten(0, (n // 2, 2))"],
+    ),
+    "a layer built for a number": ("return nn.Unflatten(0, (-1, 2))(x)", []),
     "a kernel of a package": ("return flash_attn_func(x, x, x)", ["CustomCall: flash_attn_func(x, x, x)"]),
     "a compiled function": ("return swish(x)", ["CompileCall: torch.compile"]),
     "a layer called past its hooks": (
