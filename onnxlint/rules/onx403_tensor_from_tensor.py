@@ -13,11 +13,14 @@ class TensorFromTensor(Rule):
     """Object to a tensor constructor that copies the data of another tensor."""
 
     def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:
+        copied = tensor.call.startswith("copy.")
         if tensor.source == "tensor":
             yield Objection(
                 f"`{tensor.call}` copies the value of a tensor into a new one: it becomes a constant",
                 "use the tensor itself, `.clone()`, or `torch.stack([...])` for several",
-                effects=_COPIED if tensor.call.startswith("copy.") else None,
+                effects=_COPIED if copied else None,
+                about="copies by Python" if copied else "",
+                in_class=copied,
             )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
