@@ -58,7 +58,7 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
         new, nameless = _create(folder, named, 0o600 if os.path.exists(target) else 0o666)
         stack.callback(os.close, new)
         if not nameless:
-            stack.callback(_remove, named)
+            stack.callback(Path(named).unlink, missing_ok=True)
         _keep_attributes(target, new)
         left = memoryview(data)
         while left:
@@ -70,7 +70,7 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
         stack.enter_context(deferred())  # for the moment in which a file has a name that it must not keep
         if nameless:
             named = os.path.join(folder, f"{_PREFIX}{key}-{_digest(data)}-{secrets.token_hex(4)}")
-            stack.callback(_remove, named)
+            stack.callback(Path(named).unlink, missing_ok=True)
             # With a folder, Python calls linkat(2), which follows the link in /proc.
             os.link(f"/proc/self/fd/{new}", named, src_dir_fd=root, follow_symlinks=True)
         if old is None or not (nameless and _exchanged(named, target, old, inside)):
@@ -218,11 +218,6 @@ def _keep_attributes(target: str, new: int) -> None:
         for name in os.listxattr(target):
             with contextlib.suppress(OSError):  # some are for the system to set
                 os.setxattr(new, name, os.getxattr(target, name))
-
-
-def _remove(named: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(named)
 
 
 def _digest(data: bytes) -> str:
