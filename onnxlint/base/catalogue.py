@@ -295,26 +295,18 @@ def _check_sections(rule: Contract) -> None:
 
 def _split(text: str) -> Iterator[tuple[str, int, str]]:
     """The sections as (heading, offset of its line, body); the `# Title` comes as ("", offset, title)."""
-    heading: str | None = None
-    start, fenced = 0, False
-    body: list[str] = []
+    sections: list[tuple[str, int, list[str]]] = []
+    body: list[str] = []  # what stands above the first section, or below the title, is of none
+    fenced = False
     for offset, line in enumerate(text.split("\n")):
-        if line.startswith("```"):
-            fenced = not fenced
+        fenced ^= line.startswith("```")
         if not fenced and line.startswith(("# ", "## ")):
-            if heading is not None:
-                yield heading, start, "\n".join(body).strip()
             level, _, rest = line.partition(" ")
-            start, body = offset, []
-            if level == "#":
-                yield "", offset, rest.strip()
-                heading = None
-            else:
-                heading = rest.strip()
-            continue
-        body.append(line)
-    if heading is not None:
-        yield heading, start, "\n".join(body).strip()
+            body = []
+            sections.append(("", offset, [rest]) if level == "#" else (rest.strip(), offset, body))
+        else:
+            body.append(line)
+    return ((heading, offset, "\n".join(lines).strip()) for heading, offset, lines in sections)
 
 
 def _code(section: str) -> str:
