@@ -16,8 +16,11 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from onnxlint.base.files import read_text
+
 GROUP = "onnxlint.rules"
 CODE = re.compile(r"ONX[A-Z]{2,}\d{3}")
+_LIMIT = 10_000_000  # bytes of a file of a distribution's metadata
 _TARGET = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 
 
@@ -113,18 +116,10 @@ def _in(folder: str, seen: set[str]) -> Iterator[Plugin]:
         if title in seen:  # another one of that name hides it
             continue
         seen.add(title)
-        text = _text(f"{folder}/{name}/entry_points.txt")
+        text = read_text(f"{folder}/{name}/entry_points.txt", _LIMIT)
         if GROUP in text:
             label, source = f"{title.replace('_', '-')} {version}", _editable(f"{folder}/{name}/direct_url.json")
             yield from (Plugin(code, target, label, folder, source) for code, target in _entries(text))
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:
@@ -142,7 +137,7 @@ def _editable(path: str) -> str:
     import json  # likewise
 
     try:
-        origin = json.loads(_text(path) or "{}")
+        origin = json.loads(read_text(path, _LIMIT) or "{}")
         return os.path.realpath(unquote(urlsplit(origin["url"]).path)) if origin["dir_info"]["editable"] else ""
     except (ValueError, LookupError, TypeError):
         return ""
