@@ -80,9 +80,9 @@ class Site:
         """The node that holds a node; of an argument's value, an element or an index that is the `Arg`, `Element`."""
         return self.tree.parent(node)
 
-    def holder(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
+    def holder(self, node: cst.CSTNode, *kinds: Kind[N]) -> N | None:
         """The innermost node of these kinds around a node."""
-        return next((outer for outer in self.around(node) if isinstance(outer, kinds)), None)
+        return next((outer for outer in self.around(node) if _is(outer, kinds)), None)
 
     def statement(self, node: cst.CSTNode) -> Statement | None:
         """The statement that a node is, or stands in: a compound one, or one of those in a line."""
@@ -97,17 +97,13 @@ class Site:
     def owner(self, node: cst.CSTNode) -> str | None:
         """The name of the object whose method a node stands in (`self`); None outside of methods."""
         function = self.function(node)
-        while function is not None and not isinstance(self._definer(function), cst.ClassDef):
+        # The compound statement in whose block it stands is the class, or else it is no method.
+        while function is not None and not isinstance(self.holder(function, cst.BaseCompoundStatement), cst.ClassDef):
             function = self.function(function)
         if function is None or any(is_name(d.decorator, "staticmethod", "classmethod") for d in function.decorators):
             return None
         first = [*function.params.posonly_params, *function.params.params][:1]
         return first[0].name.value if first else None
-
-    def _definer(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The compound statement, or the module, in whose block a statement stands."""
-        kinds = (cst.BaseCompoundStatement, cst.Module)
-        return next((n for n in self.around(node) if isinstance(n, kinds)), None)
 
     def block(self, statement: Statement) -> list[Statement]:
         """The statements of the block that a statement stands in, those of one line each for itself."""
@@ -282,7 +278,7 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _is(node: cst.CSTNode, kind: Kind[N]) -> TypeGuard[N]:
+def _is(node: cst.CSTNode, kind: Kind[N] | tuple[Kind[N], ...]) -> TypeGuard[N]:
     return isinstance(node, kind)  # type: ignore[arg-type]  # it is a class
 
 
