@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from onnxlint.run.same_cause import one_per_cause
 from onnxlint.run.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
 from onnxlint.run.session import run
 from onnxlint.source.discover import Discovery
-from onnxlint.source.parse import lines_of_bytes, source_lines
+from onnxlint.source.parse import source_lines
 from onnxlint.verdicts import failing
 
 _SHOWN = 3  # failures that one line names
@@ -130,13 +131,9 @@ class Result:
 
     def _rendered(self, form: str, width: int, color: bool) -> str:
         report = replace(self.report, findings=tuple(f for f in self.report.findings if not self._ignores(f)))
-        return render(
-            report, form, color=color, width=width, show_all=False, sources=self._lines, catalogue=load_catalogue()
-        )
-
-    def _lines(self, path: str) -> list[str]:
-        data = self.texts.get(Path(path).resolve()) if self.texts else None
-        return source_lines(path) if data is None else lines_of_bytes(data)
+        look: dict[str, Any] = {"color": color, "width": width, "show_all": False}
+        sources = partial(source_lines, overlay=self.texts)
+        return render(report, form, sources=sources, catalogue=load_catalogue(), **look)
 
     def _repr_html_(self) -> str:
         from onnxlint.report.formats.notebook import html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +42,12 @@ def conclude(
     It goes to standard error where it is said `aside`, since standard output is for something else.
     """
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
-    sources = lines_of(overlay)
     from onnxlint.report.formats.tally import statistics
     from onnxlint.run.counterexamples import remember
     from onnxlint.run.same_cause import one_per_cause
+    from onnxlint.source.parse import source_lines
 
+    sources = partial(source_lines, overlay=overlay)
     try:
         remember(report.findings)
     except OSError as error:
@@ -107,17 +109,6 @@ def _write_page(report: Report, asked: Asked, sources: Callable[[str], list[str]
     if asked["open_report"] and click.launch(str(path)) != 0:
         tell(f"onnxlint: no browser could be started; open {path}")
     return True
-
-
-def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
-    """Return what knows the lines of a file: as they were checked, not as they are on the disk."""
-    from onnxlint.source.parse import lines_of_bytes, source_lines
-
-    def lines(path: str) -> list[str]:
-        data = overlay.get(Path(path).resolve()) if overlay else None
-        return source_lines(path) if data is None else lines_of_bytes(data)
-
-    return lines
 
 
 def exit_code(report: Report, fail_on: str) -> int:

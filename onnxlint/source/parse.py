@@ -8,11 +8,12 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
 from pathlib import Path
+from types import MappingProxyType
 
 from onnxlint.base import files
 from onnxlint.base.edits import Lines, lines_of
@@ -194,13 +195,16 @@ def _cached_lines(path: str) -> tuple[str, ...]:
         data = files.read_bytes(path, MAX_BYTES)
     except OSError:
         return ()
-    decoded = _decode(data, path)
-    return () if isinstance(decoded, Diagnostic) else tuple(lines_of(decoded[0]))
+    return tuple(lines_of_bytes(data))
 
 
-def source_lines(path: str) -> list[str]:
-    """Return the lines of a file for display; none where it cannot be read, which reading it has reported already."""
-    return list(_cached_lines(path))
+def source_lines(path: str, overlay: Mapping[Path, bytes] = MappingProxyType({})) -> list[str]:
+    """Return the lines of a file for display: as `overlay` has it by resolved path, or else as it is on the disk.
+
+    There are none where it cannot be read, which reading it has reported already.
+    """
+    data = overlay.get(Path(path).resolve()) if overlay else None
+    return list(_cached_lines(path)) if data is None else lines_of_bytes(data)
 
 
 def lines_of_bytes(data: bytes) -> list[str]:

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from onnxlint.base.records import Diagnostic, Finding, ModelReport, ModelStatus, Report, Severity, Span, VerdictKind
 from onnxlint.cli import main
-from onnxlint.cli.running import exit_code, lines_of
+from onnxlint.cli.running import exit_code
 
 GATE = """\
 import torch
@@ -86,9 +86,3 @@ def test_statistics_count_the_findings_of_each_rule(gate: Path) -> None:
     assert done.exit_code == 1
     assert any("ONX101" in line and "1" in line.split() for line in done.stdout.splitlines()), done.stdout
     assert "gate.py" not in done.stdout
-
-
-def test_the_lines_of_a_file_are_those_that_were_checked(gate: Path) -> None:
-    checked = lines_of({gate.resolve(): b"first\nsecond"})
-    assert checked("gate.py") == ["first", "second"]
-    assert lines_of({})(str(gate))[:2] == ["import torch", ""]

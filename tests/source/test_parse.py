@@ -125,3 +125,11 @@ def test_lines_for_display_are_decoded_the_same_way(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_bytes("# coding: latin-1\r\nx = 'é'\r\n".encode("latin-1"))
     assert source_lines(str(path)) == ["# coding: latin-1", "x = 'é'", ""]
+
+
+def test_the_lines_of_a_file_are_those_that_were_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "gate.py"
+    path.write_text("import torch\n\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert source_lines("gate.py", {path.resolve(): b"first\nsecond"}) == ["first", "second"]
+    assert source_lines(str(path), {})[:2] == ["import torch", ""]

@@ -20,7 +20,7 @@ from onnxlint.cli import FAILED
 from onnxlint.cli.options import REVIEW_LACKS, check_options, config_options
 from onnxlint.cli.output import deliver, tell
 from onnxlint.cli.request import Asked
-from onnxlint.cli.running import conclude, examine, lines_of, rendered_as
+from onnxlint.cli.running import conclude, examine, rendered_as
 
 if TYPE_CHECKING:
     from onnxlint.integrations.review.post import Reviewer
@@ -170,13 +170,14 @@ def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: boo
 def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
     from onnxlint.integrations.review.post import Reviewer
     from onnxlint.integrations.review.pull_request import Pull
+    from onnxlint.source.parse import source_lines
 
     pull = Pull(target.repository, target.number, target.token, target.api)
     root = _root(asked.paths)
     head, part = pull.head(), _part(asked.paths, root)
     server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
     return Reviewer(
-        pull, root, head, server, most, lines_of({}), lambda message: tell(f"onnxlint: {message}"), part, asked.show_all
+        pull, root, head, server, most, source_lines, lambda message: tell(f"onnxlint: {message}"), part, asked.show_all
     )
 
 
