@@ -118,7 +118,7 @@ def _asked_for(
             return False
         return code not in failed and wanted(code, name) and (dynamic or not code.startswith("ONX7"))
 
-    files = dict(sources.files())
+    files = dict(sources.files)
     for path in {f.span.path for f in findings} - files.keys():
         source = sources.file(path)
         if source is not None:

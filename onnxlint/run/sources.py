@@ -1,6 +1,7 @@
 """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from onnxlint.base.cache import Store
@@ -30,7 +31,6 @@ class Sources:
         self.index = Index(store, overlay, self.workers)
         self.discovery = discovery
         self._settings = settings
-        self._files: dict[str, SourceFile] | None = None
         self._spans: dict[str, list[tuple[int, int]]] = {}
         if progress is not None:
             progress.stage("reading", self.count)
@@ -67,21 +67,20 @@ class Sources:
 
     def line(self, path: str, number: int) -> str:
         """The text of a line."""
-        source = self.files().get(path)
+        source = self.files.get(path)
         if source is not None:
             return source.line(number)
         lines = source_lines(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
+    @cached_property
     def files(self) -> Mapping[str, SourceFile]:
         """The files read, by the path that findings name."""
-        if self._files is None:
-            self._files = self.index.files()
-        return self._files
+        return self.index.files()
 
     def file(self, path: str) -> SourceFile | None:
         """A file by the path that findings name: of interest, or imported by one that is."""
-        return self.files().get(path) or (self.index.load(Path(path)) if Path(path).is_file() else None)
+        return self.files.get(path) or (self.index.load(Path(path)) if Path(path).is_file() else None)
 
     def text(self, path: str) -> str | None:
         """The text of such a file; None where there is none."""
@@ -91,6 +90,6 @@ class Sources:
     def statement_lines(self, path: str, line: int) -> tuple[int, int]:
         """First and last line of the statement (of a compound one, its header) that holds a line."""
         if path not in self._spans:
-            source = self.files().get(path) or (read_source(Path(path)) if Path(path).is_file() else None)
+            source = self.files.get(path) or (read_source(Path(path)) if Path(path).is_file() else None)
             self._spans[path] = statement_spans(source.tree) if isinstance(source, SourceFile) else []
         return statement_at(self._spans[path], line)

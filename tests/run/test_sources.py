@@ -61,7 +61,7 @@ def test_a_factory_stands_where_it_is_defined(root: Path) -> None:
 
 def test_files_have_the_names_that_findings_have(root: Path) -> None:
     read = sources(root, "model.py", "helper.py")
-    assert list(read.files()) == ["model.py"], "the other one never mentions torch"
+    assert list(read.files) == ["model.py"], "the other one never mentions torch"
     assert read.count == 2
     assert read.text("model.py") == MODEL
     assert read.text("helper.py") == "def double(x):\n    return x * 2\n"
@@ -95,5 +95,5 @@ def test_what_is_wrong_with_a_file_is_a_diagnostic(root: Path) -> None:
         ("error", "bytes.py", 2),
     ]
     assert [d.path for d in read.diagnostics] == ["broken.py", "bytes.py", "gone.py"]
-    assert list(read.files()) == ["model.py"]
+    assert list(read.files) == ["model.py"]
     assert read.file("broken.py") is None
