@@ -75,20 +75,6 @@ def tell_errors(diagnostics: Iterable[Diagnostic], *, level: str | None = "error
     return code
 
 
-def write_stdout(text: str, form: str) -> str | None:
-    """Write a report to standard output, and return why that failed, or None. A closed pipe is no failure.
-
-    What is no report, and so not safe to print yet, is made so here.
-    """
-    if form in ("text", "json"):
-        from onnxlint.report.common.printed import in_json, printed
-
-        text = (printed if form == "text" else in_json)(text)
-    encoding = "utf-8" if form in MACHINE_FORMATS else (getattr(sys.stdout, "encoding", None) or "utf-8")
-    fault = write_bytes(encode(text if text.endswith("\n") or not text else text + "\n", encoding))
-    return None if fault is None else f"the report cannot be written to standard output: {fault}"
-
-
 def write_bytes(data: bytes) -> str | None:
     """Write to standard output as it is, and return why that failed, or None. A closed pipe is no failure."""
     if sys.stdout is None:
@@ -106,11 +92,19 @@ def write_bytes(data: bytes) -> str | None:
 
 
 def deliver(text: str, form: str) -> int:
-    """Write to standard output and return the exit code: 0, or 2 with one message if that failed."""
-    fault = write_stdout(text, form)
+    """Write to standard output and return the exit code: 0, or 2 with one message if that failed.
+
+    A closed pipe is no failure. What is no report, and so not safe to print yet, is made so here.
+    """
+    if form in ("text", "json"):
+        from onnxlint.report.common.printed import in_json, printed
+
+        text = (printed if form == "text" else in_json)(text)
+    encoding = "utf-8" if form in MACHINE_FORMATS else (getattr(sys.stdout, "encoding", None) or "utf-8")
+    fault = write_bytes(encode(text if text.endswith("\n") or not text else text + "\n", encoding))
     if fault is None:
         return 0
-    tell(f"onnxlint: {fault}")
+    tell(f"onnxlint: the report cannot be written to standard output: {fault}")
     return FAILED
 
 
