@@ -17,7 +17,6 @@ from onnxlint.cli.output import deliver, tell, tell_errors, write_bytes
 from onnxlint.cli.running import conclude, finish
 from onnxlint.report.common.printed import steering
 from onnxlint.report.common.run_summary import fixes
-from onnxlint.report.common.words import hidden
 from onnxlint.run.fixing.fix_writing import Change, unified_diff, write
 from onnxlint.run.fixing.repair import Repaired, repair
 
@@ -40,12 +39,11 @@ def run(
     """
     from onnxlint.report.progress import open_progress
 
-    show_all = asked.show_all
     with open_progress(quiet=asked["quiet"]) as progress:
         done = repair(
             scopes,
             unsafe=asked["unsafe_fixes"],
-            hidden=lambda finding: hidden(finding) and not show_all,
+            shown=asked.shows,
             progress=progress,
             base=base,
             roots=None if asked["diff"] else asked.paths,
@@ -65,7 +63,7 @@ def run(
     fixed_codes = dict(Counter(f.code for f in done.fixed))
     report = dataclasses.replace(report, fixed=fixed_codes, interrupted=report.interrupted or interrupted)
     if asked["diff"]:
-        return _show(done, report, show_all)
+        return _show(done, report, asked.show_all)
     if stdin:
         (source,) = stdin.values()
         fault = write_bytes(next((change.after for change in done.changes), source))

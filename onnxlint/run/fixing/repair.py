@@ -90,7 +90,7 @@ def repair(
     scopes: Sequence[Scope],
     *,
     unsafe: bool,
-    hidden: Callable[[Finding], bool],
+    shown: Callable[[Finding], bool],
     progress: Progress | None = None,
     base: Base | None = None,
     roots: Sequence[Path] | None = (),
@@ -102,21 +102,17 @@ def repair(
     written; then what cannot be written is fixed as well.
 
     The bytes of `buffers` by resolved path, such as standard input, are fixed in the place of those on the disk.
-    Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
+    Fixes of findings that are not `shown`, and with `unsafe` False those that may change eager's output, are left.
     """
     ours = {os.path.realpath(file) for scope in scopes for file in scope.discovery.files}
-
-    def visible(finding: Finding) -> bool:
-        return not hidden(finding)
-
-    before = session.run(scopes, progress=progress, base=base, overlay=buffers, shown=visible)
+    before = session.run(scopes, progress=progress, base=base, overlay=buffers, shown=shown)
     if before.report.interrupted:
         raise KeyboardInterrupt
-    dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
+    dismissed = {finding.fingerprint for finding in before.report.findings if not shown(finding)}
 
     def wanted(finding: Finding) -> bool:
         fix = finding.fix
-        shows = not hidden(finding) and finding.fingerprint not in dismissed
+        shows = shown(finding) and finding.fingerprint not in dismissed
         safe = fix is not None and (fix.safety is Safety.SAFE or (unsafe and fix.safety is Safety.UNSAFE))
         edits = fix.edits if fix is not None and safe and shows else ()
         return bool(edits) and all(os.path.realpath(edit.path) in ours for edit in edits)
@@ -124,7 +120,7 @@ def repair(
     static = tuple(replace(s, settings=replace(s.settings, static_only=True)) for s in scopes)
 
     def look(overlay: Mapping[Path, bytes]) -> Report:
-        return session.run(static, base=None, overlay=overlay, shown=visible).report
+        return session.run(static, base=None, overlay=overlay, shown=shown).report
 
     def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
         return _converge(_Draft(roots, buffers, undone=dict(undone)), before.report, look, wanted)
@@ -132,7 +128,7 @@ def repair(
     draft, after = drafted({}), before
     while draft.changes():
         with Proof(draft.overlay()) as proof:
-            after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof, shown=visible)
+            after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof, shown=shown)
             if after.report.interrupted:
                 raise KeyboardInterrupt
         suspects = proof.changed(draft.fixed)
@@ -152,8 +148,8 @@ def repair(
         findings = after.report.findings
         compared = before.report.diagnostics if base is not None else ()
         if base is not None:  # lines have moved since the revision was compared
-            shown = {finding.fingerprint for finding in before.report.findings}
-            findings = tuple(f for f in findings if f.fingerprint in shown)
+            known = {finding.fingerprint for finding in before.report.findings}
+            findings = tuple(f for f in findings if f.fingerprint in known)
         findings = tuple(  # nobody is to be offered what was undone
             replace(f, fix=Fix(f.fix.title)) if f.fingerprint in draft.undone and f.fix is not None else f
             for f in findings
@@ -168,7 +164,7 @@ def repair(
         return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
 
     def look_again() -> Session:
-        return finished(session.run(scopes, progress=progress, overlay=buffers, shown=visible))
+        return finished(session.run(scopes, progress=progress, overlay=buffers, shown=shown))
 
     return Repaired(finished(after), tuple(draft.fixed), draft.changes(), look_again)
 
