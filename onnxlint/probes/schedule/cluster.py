@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from threading import Event
-from typing import Any, Self
+from typing import Any
 
 import onnxlint
 from onnxlint.base.probe_records import Probe, ProbeResult
@@ -23,17 +23,13 @@ from onnxlint.probes.schedule.pool import PATIENCE, RUNNER, Events, ForkServer, 
 _runs: dict[str, Event] = {}  # in a worker: what ends the probes of a run
 
 
-class Cluster:
+class Cluster(contextlib.AbstractContextManager["Cluster"]):
     """A context manager with the methods of `ProbePool` that a run needs."""
 
-    def __init__(self, address: str, runner: str = RUNNER) -> None:
+    def __init__(self, address: str) -> None:
         self._address = address
-        self._runner = runner
         self._run = f"onnxlint-{uuid.uuid4().hex}"
         self._client: Any = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._client is not None:
@@ -62,7 +58,7 @@ class Cluster:
         self._client.subscribe_topic(self._run, lambda event: events.put(tuple(event[1]["at"])))
 
         def submit(probe: Probe) -> Any:
-            arguments = json.dumps(to_json(probe)), self._runner, self._run, onnxlint.__version__
+            arguments = json.dumps(to_json(probe)), RUNNER, self._run, onnxlint.__version__
             return self._client.submit(_probe_here, *arguments, pure=False)
 
         yield from as_they_finish(probes, submit, _outcome, self._end, events, on_stage)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
 from types import MappingProxyType
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import onnxlint
 from onnxlint.base.probe_records import Probe, ProbeResult
@@ -109,7 +109,7 @@ class ForkServer:
         self._control = self._process = self._errors = None
 
 
-class ProbePool:
+class ProbePool(contextlib.AbstractContextManager["ProbePool"]):
     """A context manager that runs probes; leaving it ends every process that it has started.
 
     `runner` is `module:function`, what the child calls with the probe and a way to publish partial results.
@@ -121,9 +121,6 @@ class ProbePool:
         self._live = live
         self._server = ForkServer()
         self._stop = Event()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()

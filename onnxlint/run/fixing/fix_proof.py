@@ -14,7 +14,7 @@ from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.rules.engine.registry import rules_of
 
 
-class Proof:
+class Proof(contextlib.AbstractContextManager["Proof"]):
     """Runs every probed model in eager mode, with the source on the disk and with the fixed one, on the same inputs."""
 
     def __init__(self, overlay: Mapping[Path, bytes]) -> None:
@@ -23,9 +23,6 @@ class Proof:
         self._folder: Path | None = None
         self._count = 0
         self.results: list[tuple[ProbeResult, ProbeResult]] = []
-
-    def __enter__(self) -> Proof:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
