@@ -44,9 +44,7 @@ def source_text(lines: Sequence[str], line: int) -> str:
     return visible(lines[line - 1].strip().expandtabs(_TAB)) if 1 <= line <= len(lines) else ""
 
 
-def code_frame(
-    lines: Sequence[str], span: Span, label: str, *, width: int, gutter: int, style: str, context: int = 1
-) -> list[Text]:
+def code_frame(lines: Sequence[str], span: Span, label: str, *, width: int, gutter: int, style: str) -> list[Text]:
     """The frame as lines of at most `width` cells; empty if the span is not in the source.
 
     `gutter` is the width of the column of line numbers, `style` the colour of the underline and the label.
@@ -59,7 +57,7 @@ def code_frame(
         last -= 1  # the span ends before the first character of that line
     room = max(20, width - gutter - 3)
     if last == span.line:
-        marked = _one_line(lines, span, label, room=room, style=style, context=context)
+        marked = _one_line(lines, span, label, room=room, style=style)
     else:
         marked = _many_lines(lines, span, last, label, room=room, style=style)
     bar = Text.styled(" " * (gutter + 1) + "|", GUTTER)
@@ -69,7 +67,7 @@ def code_frame(
 _Marked = list[tuple[int | None, Text]]
 
 
-def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style: str, context: int) -> _Marked:
+def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style: str) -> _Marked:
     text = lines[span.line - 1]
     line = _display(text)
     first, after = line.cell(span.column), line.cell(span.end_column)
@@ -77,9 +75,8 @@ def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style:
         first, after = line.cell(len(text) - len(text.lstrip()) + 1), line.cell(len(text.rstrip()) + 1)
     after = max(after, first + 1)
     start = _window_start(line.starts[-1], first, after, room)
-    numbers = range(max(1, span.line - context), min(len(lines), span.line + context) + 1)
     result: _Marked = []
-    for number in numbers:
+    for number in range(max(1, span.line - 1), min(len(lines), span.line + 1) + 1):
         shown = _display(lines[number - 1]).window(start, room)
         if number == span.line:
             low, high = max(first - start, int(start > 0)), min(after - start, room)
