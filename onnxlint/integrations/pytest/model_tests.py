@@ -24,17 +24,14 @@ _SHOULD = "a test marked `exportable` returns a model, (model, args) or (model, 
 def add_configuration(config: pytest.Config) -> None:
     """Have the configuration files that hold for the root folder, and for what is asked for, collected beside it."""
     asked = [os.path.realpath(config.invocation_params.dir / str(arg).partition("::")[0]) for arg in config.args]
-    read = map(load_settings, dict.fromkeys([config.rootpath, *map(_folder, asked)]))
+    folders = (Path(path if os.path.isdir(path) else os.path.dirname(path)) for path in asked)
+    read = map(load_settings, dict.fromkeys([config.rootpath, *folders]))
     declaring = (s.config_file for s, faults in read if s.config_file is not None and (s.models or faults))
     files = dict.fromkeys(map(os.path.realpath, declaring))
     if not files:
         fault = f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
         raise pytest.UsageError(fault)
     config.args += [file for file in files if file not in asked]
-
-
-def _folder(path: str) -> Path:
-    return Path(path) if os.path.isdir(path) else Path(path).parent
 
 
 def declared_models(path: str, parent: pytest.Collector) -> pytest.Collector | None:

@@ -214,12 +214,8 @@ def assumed_sizes(model: ModelReport) -> str:
 
 def error_size(evidence: Evidence) -> str:
     """How far off the export was, or an empty string where no values were compared."""
-    parts = []
-    if evidence.max_abs is not None:
-        parts.append(f"max abs error {number(evidence.max_abs)}")
-    if evidence.max_rel is not None:
-        parts.append(f"relative {number(evidence.max_rel)}")
-    return ", ".join(parts)
+    sizes = {"max abs error": evidence.max_abs, "relative": evidence.max_rel}
+    return ", ".join(f"{name} {number(size)}" for name, size in sizes.items() if size is not None)
 
 
 def variation(evidence: Evidence) -> str:
