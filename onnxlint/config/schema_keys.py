@@ -34,8 +34,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, type
             if fault is not None:
                 child.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
             elif chosen:
-                line = node.problems.line(child.at)
-                read.append(FileIgnore(pattern, root, chosen, node.problems.path, line))
+                read.append(FileIgnore(pattern, root, chosen, node.problems.path, node.problems.line(child.at)))
         return tuple(read)
 
     def folders(node: typed.Node) -> tuple[Path, ...] | None:

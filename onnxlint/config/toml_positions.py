@@ -66,8 +66,7 @@ def _with_lines(text: str, mark: str) -> str:
             brackets.append(token)
             value, written = token == "[", False
         elif token in "]}" and brackets:
-            empty = parts[-1] == "{"
-            parts[-1:] = [str(line)] if empty else [parts[-1], token]
+            parts[-1:] = [str(line)] if parts[-1] == "{" else [parts[-1], token]
             brackets.pop()
             value = written = True
         elif not value:  # of a key

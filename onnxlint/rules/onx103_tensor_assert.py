@@ -46,8 +46,7 @@ class TensorAssert(Rule):
             either = isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
             loose = isinstance(test, _LOOSE) or either
             guarded = site.expression(f"{_EAGER} and {{test}}", test=tight(test) if loose else test)
-            change = site.replace(statement.test, guarded)
-            return site.fix("leave the check to eager mode", Safety.SAFE, change)
+            return site.fix("leave the check to eager mode", Safety.SAFE, site.replace(statement.test, guarded))
         if not isinstance(statement, cst.Assert):
             return None
         return under_guard(site, statement, _EAGER, "leave the assertion to eager mode")

@@ -30,8 +30,7 @@ class TrainModeForced(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: what the modules compute changes, which is the point."""
         site = site.in_class()
-        switch = next((n for n in site.inside(cst.Expr) if _is_switch(n)), None)
-        node = switch or site.at_span(cst.CSTNode)
+        node = next((n for n in site.inside(cst.Expr) if _is_switch(n)), None) or site.at_span(cst.CSTNode)
         statement = site.statement(node) if node is not None else None
         if statement is None:
             return None

@@ -196,8 +196,7 @@ class _Rewriting(cst.CSTTransformer):
             if "np." in self.site.source(dtype):
                 raise _CannotError
             return self.site.expression("{value}.to({dtype})", value=tight(value), dtype=dtype)
-        alone = isinstance(self.site.parent(call), (cst.Assign, cst.Return))
-        return value if alone else tight(value)
+        return value if isinstance(self.site.parent(call), (cst.Assign, cst.Return)) else tight(value)
 
     def _numpy_call(self, call: cst.Call, new: cst.Call, name: str) -> cst.BaseExpression:
         if name == "median":

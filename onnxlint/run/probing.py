@@ -65,8 +65,7 @@ class Probing:
             return []
         first = self._run("probing", probes)
         ways = self._further(probes, first)
-        more = self._run("probing further ways to call models", [way for group in ways for way in group])
-        later = iter(more)
+        later = iter(self._run("probing further ways to call models", [way for group in ways for way in group]))
         return [result for one, group in zip(first, ways, strict=True) for result in (one, *islice(later, len(group)))]
 
     def _further(self, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> list[list[Probe]]:

@@ -90,8 +90,7 @@ def apply(
                 high = bisect_right(here, suppression.last, key=_line)
                 silent[key] = [finding for finding in here[low:high] if suppression.silences(finding)]
                 silenced |= {id(finding) for finding in silent[key]}
-            hits = silent[key]
-            message, needless = _needless(suppression, hits, rules, ran)
+            message, needless = _needless(suppression, silent[key], rules, ran)
             if message:
                 unused.append(Unused(suppression.span, suppression.text, message, _left(suppression.text, needless)))
     remaining = tuple(finding for finding in findings if id(finding) not in silenced)

@@ -97,8 +97,7 @@ class Offer:
         safe = [f for f in safe if self._edits([f]) is not None]
         if not safe:
             return []
-        shown = safe[0].span.path
-        edits = self._edits(choose(safe, {shown: self.document.text}))
+        edits = self._edits(choose(safe, {safe[0].span.path: self.document.text}))
         title = "onnxlint: fix all that is safe"
         return [types.CodeAction(title=title, kind=FIX_ALL, edit=self._edit(edits or []))]
 

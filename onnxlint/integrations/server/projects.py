@@ -142,8 +142,7 @@ class Projects:
         if scheme != "untitled" or not name:
             return None
         folders = (project.named for project in self._projects.values() if not project.loose)
-        folder = next(folders, tempfile.gettempdir())
-        return os.path.join(folder, unquote(name).removesuffix(".py") + ".py")
+        return os.path.join(next(folders, tempfile.gettempdir()), unquote(name).removesuffix(".py") + ".py")
 
     def refresh(self, project: Project, delay: float = 0.0) -> None:
         """Something changed that may concern all files of a project."""
@@ -185,8 +184,7 @@ class Projects:
     def _of(self, path: str) -> Project | None:
         """The project of a file: the innermost workspace folder around it, or its own folder."""
         around = [p for p in self._projects.values() if not p.loose and Path(path).is_relative_to(p.root)]
-        own = self._projects.get(_folder_of(path))
-        return max(around, key=lambda p: len(p.root), default=own)
+        return max(around, key=lambda p: len(p.root), default=self._projects.get(_folder_of(path)))
 
     def _drop_if_idle(self, project: Project) -> None:
         if project.loose and not project.documents:

@@ -359,8 +359,7 @@ def wrong_before_it_fails(root: str, eager: Eager, confirmation: Confirmation) -
     node = runtime.node_of(confirmation.refusal) if runtime is not None else None
     if runtime is None or node is None:
         return []
-    engine = (confirmation.refusing or DEFAULT).engine
-    exported = Exported(runtime.path, confirmation.feeds(base), root, engine)
+    exported = Exported(runtime.path, confirmation.feeds(base), root, (confirmation.refusing or DEFAULT).engine)
     places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, exported)
     detail = f"what is computed here differs from PyTorch already; what fails, further on: {confirmation.refusal}"
     return [Explanation(Cause.MISMATCH, frames, detail) for frames in places]

@@ -55,8 +55,7 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
     ran = Ran()
     with contextlib.ExitStack() as opened:
         parent = "/tmp" if len(tempfile.gettempdir()) > _LONGEST else None
-        folder = opened.enter_context(temporary_folder(parent=parent))
-        address = os.path.join(folder, "calls")
+        address = os.path.join(opened.enter_context(temporary_folder(parent=parent)), "calls")
         listener = opened.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(address)
         listener.listen(_BACKLOG)

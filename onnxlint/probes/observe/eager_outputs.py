@@ -35,8 +35,7 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
             torch.save({"random": eager.random, "runs": outputs}, saved)
     except ProbeFailure as failure:
         status, reason = ModelStatus.NOT_PROBED, failure.reason
-    report = ModelReport(probe.name, probe.path, probe.line, status, reason)
-    result = ProbeResult(report, evidence, reached)
+    result = ProbeResult(ModelReport(probe.name, probe.path, probe.line, status, reason), evidence, reached)
     publish(result)
     return result
 

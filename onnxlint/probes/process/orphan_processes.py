@@ -42,8 +42,7 @@ def descendants(pid: int, spared: Collection[int] = ()) -> list[psutil.Process]:
 
     running = []
     with contextlib.suppress(psutil.NoSuchProcess):
-        root = psutil.Process(pid)
-        family = root.children(recursive=not spared)
+        family = psutil.Process(pid).children(recursive=not spared)
         for child in [process for process in family if process.pid not in spared] if spared else ():
             with contextlib.suppress(psutil.NoSuchProcess):
                 family += child.children(recursive=True)

@@ -181,8 +181,7 @@ class Witness:
         threads = [t for t in threading.enumerate() if t not in self._threads and (t in self._begun or _of_user(t))]
         if threads:
             self._note("leaves a thread running", "", None)
-        family = orphan_processes.descendants(self._supervisor)
-        self.left = sum(process.pid != self._pid for process in family)
+        self.left = sum(process.pid != self._pid for process in orphan_processes.descendants(self._supervisor))
         if self.left:
             self._doubt(STARTS_PROCESSES)
 

@@ -209,8 +209,7 @@ def _confirm_and_explain(probe: Probe, eager: Eager, export: Export, sheet: _She
         return
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribution.attribute(probe, eager, confirmation, outcome)
-    location = next((e.frames[0] for e in evidence if e.frames), None)
-    sheet.results[exporter] = replace(result, location=location)
+    sheet.results[exporter] = replace(result, location=next((e.frames[0] for e in evidence if e.frames), None))
     sheet.evidence += evidence
     sheet.publish()
 

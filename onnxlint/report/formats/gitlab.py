@@ -32,8 +32,7 @@ def gitlab(report: Report, whole: Report) -> list[dict[str, Any]]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    confirmed = finding.verdict is VerdictKind.CONFIRMED
-    severity = "critical" if confirmed else _SEVERITIES[finding.severity]
+    severity = "critical" if finding.verdict is VerdictKind.CONFIRMED else _SEVERITIES[finding.severity]
     span = finding.span
     issue = _issue(finding.code, words.sentence_of(finding), severity, span.path, span.line, finding.fingerprint)
     issue["location"]["lines"]["end"] = max(1, span.line, span.end_line)

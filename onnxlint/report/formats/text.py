@@ -233,8 +233,7 @@ def fix_diff(fix: records.Fix, sources: Sources) -> Iterator[Text]:
 
 def _header(finding: Finding, rule: Contract | None) -> list[Text]:
     """The first line; its code leads to the contract of the rule, if that is given."""
-    colour = _COLOURS[finding.severity]
-    head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", colour)
+    head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", _COLOURS[finding.severity])
     if rule is not None:
         first = len(finding.severity) + 1
         head.stylize(Style(link=rule.uri), first, first + len(finding.code))
