@@ -81,17 +81,10 @@ def single(file: Path, request: Request) -> tuple[Scope, ...]:
 
 
 def _governing(folder: Path, folders: dict[Path, Path | None]) -> Path | None:
-    passed = []
-    nearest = None
-    for candidate in (folder, *folder.parents):
-        if candidate in folders:
-            nearest = folders[candidate]
-            break
-        passed.append(candidate)
-        if in_folder(candidate) is not None:
-            nearest = candidate
-            break
-    folders.update(dict.fromkeys(passed, nearest))
+    above = (folder, *folder.parents)
+    at = next((place for place in above if place in folders or in_folder(place) is not None), None)
+    nearest = folders.get(at, at) if at is not None else None
+    folders.update(dict.fromkeys(above[: above.index(at) + 1] if at is not None else above, nearest))
     return nearest
 
 
