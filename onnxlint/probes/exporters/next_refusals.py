@@ -87,8 +87,7 @@ def _ending(until: float) -> Iterator[None]:
         if time.process_time() > until:
             raise TooLong(f"no time is left for {type(module).__name__}")
 
-    with contextlib.ExitStack() as stack:
-        stack.callback(torch.nn.modules.module.register_module_forward_pre_hook(look).remove)
+    with torch.nn.modules.module.register_module_forward_pre_hook(look):
         yield
 
 

@@ -4,7 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -164,9 +164,7 @@ def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
         while entered and entered.pop()[0] is not module:
             pass
 
-    with ExitStack() as stack:
-        stack.callback(register_module_forward_pre_hook(enter).remove)
-        stack.callback(register_module_forward_hook(leave).remove)
+    with register_module_forward_pre_hook(enter), register_module_forward_hook(leave):
         yield
     if trial.error is not None and entered:
         trial.layer, trial.shape, trial.direct = entered[-1]
