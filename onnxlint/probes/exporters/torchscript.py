@@ -200,10 +200,8 @@ def conversions(records: list[Conversion], root: str, held: Held = MappingProxyT
 
         return wrapper
 
-    with contextlib.ExitStack() as stack:
-        for name, kind in _METHODS.items():
-            method = recording(kind, getattr(torch.Tensor, name))
-            stack.enter_context(mock.patch.object(torch.Tensor, name, method))
+    methods: dict[str, Any] = {name: recording(kind, getattr(torch.Tensor, name)) for name, kind in _METHODS.items()}
+    with mock.patch.multiple(torch.Tensor, **methods):
         yield
 
 
