@@ -17,7 +17,6 @@ from onnxlint.probes.proof.repro_script import ISSUE
 
 UPSTREAM = frozenset({Fault.EXPORTER, Fault.RUNTIME, Fault.OPTIMIZER})
 _LONGEST = 150  # lines of the model's class that are put into it
-_TEXT = template("issue")
 
 
 def write_issue(
@@ -35,7 +34,7 @@ def write_issue(
     parts["rows"] = "\n".join(f"| {side} | {answer} |" for side, answer in _rows(sides))
     parts["versions"] = "\n".join(f"- {name} {version}" for name, version in ours.items())
     parts["script"] = Path(probe.root, script).read_text(encoding="utf-8").rstrip()
-    path.write_text(_TEXT.format(title=title, **parts), encoding="utf-8")
+    path.write_text(template("issue").format(title=title, **parts), encoding="utf-8")
     return relative(str(path), probe.root)
 
 

@@ -26,8 +26,6 @@ _MODEL = "model.pt"
 _MOST = 2**29  # bytes of weights that are kept
 _EXPORT = template("refused_export_script")
 _COMPARE = template("exported_file_script")
-_ONNX_RUNTIME = template("file_onnxruntime")
-_OPENVINO = template("file_openvino")
 
 
 def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:
@@ -49,7 +47,7 @@ def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Pa
     parts["versions"] = ", ".join(f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
     parts["whole"] = f" With `{WHOLE}`: on the input before it was made small." if whole is not None else ""
     parts["inputs"] = repr({name: f"input_{k}" for k, name in enumerate(small.feeds)})
-    parts["session"] = session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=FILE)
+    parts["session"] = session(case.setup, template("file_onnxruntime"), template("file_openvino"), model=FILE)
     text = _COMPARE.format(case=case, probe=probe, model=FILE, outputs=len(small.answers), **parts)
     return keep_script(probe, folder, text)
 

@@ -20,15 +20,10 @@ from onnxlint.probes.proof import live_proof
 from onnxlint.probes.proof.counterexample import WHOLE, Counterexample, keep_script, session, template
 
 ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
-_HEAD = template("model_script_head")
-_TAIL = template("model_script_tail")
-_HELD = template("model_script_held")
 _EXPORTED = '    "exported program": lambda: program.exported_program.module()(*args, **kwargs),\n'
 _TRACED = '    "traced graph": lambda: torch.jit.trace(model, example, check_trace=False, strict=False)(*args),\n'
 _REFERENCE = '__import__("onnx.reference").reference.ReferenceEvaluator(path)'
 _EVALUATED = f'    "ONNX reference": lambda: {_REFERENCE}.run(None, feeds),'
-_ONNX_RUNTIME = template("model_onnxruntime")
-_OPENVINO = template("model_openvino")
 _Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -77,7 +72,7 @@ def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counte
     parts["mode"] = "model.eval()\n" if probe.eval else ""
     parts["example"] = _spell((example.args, dict(example.kwargs)), "example", arrays)
     parts["other"] = _spell((case.args, dict(case.kwargs)), "input", arrays)
-    head = _HEAD.format(case=case, search_path=places, **parts)
+    head = template("model_script_head").format(case=case, search_path=places, **parts)
     if case.exporter == "eager":
         return head + 'print("PyTorch accepts the input")\n'
     dynamo = case.exporter == "dynamo"
@@ -85,9 +80,9 @@ def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counte
     parts["others"] = (_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED
     parts["leaves"] = _leaves(model, example, case, dynamo)
     # Lines that run PyTorch with what the conversions at the lines at fault gave on the example.
-    parts["proof"] = _HELD.format(held=dict(case.held), case=case) if case.held else ""
-    parts["session"] = session(case.setup, _ONNX_RUNTIME, _OPENVINO)
-    return head + _TAIL.format(case=case, probe=probe, dynamo=dynamo, **parts)
+    parts["proof"] = template("model_script_held").format(held=dict(case.held), case=case) if case.held else ""
+    parts["session"] = session(case.setup, template("model_onnxruntime"), template("model_openvino"))
+    return head + template("model_script_tail").format(case=case, probe=probe, dynamo=dynamo, **parts)
 
 
 def _call(model: torch.nn.Module, example: Example, dynamo: bool) -> tuple[str, str]:
