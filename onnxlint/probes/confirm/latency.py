@@ -35,7 +35,7 @@ def latency(eager: Eager, confirmation: Confirmation, root: str) -> Latency | No
         return None
     feeds, setup = confirmation.feeds(eager.base), runtime.setups[0]
     run = setup.engine.bare_run(runtime.session(setup), feeds)
-    base, model = eager.base, eager.inference() if eager.mutated else eager.model
+    base, model = eager.base, eager.untouched()
     pairs: list[tuple[float, float]] = []
     # On the CPU both take one thread, and what else the machine does must not count.
     clock = time.process_time if setup.engine.name in (ONNX_RUNTIME, OPENVINO) else time.perf_counter

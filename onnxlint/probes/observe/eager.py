@@ -73,6 +73,10 @@ class Eager:
         model = self.fresh()
         return model.eval() if model.training else model
 
+    def untouched(self) -> torch.nn.Module:
+        """The model as no run has left it: the one there is, or a fresh one where forward changes it."""
+        return self.inference() if self.mutated else self.model
+
     def call(self, run: Run) -> Example:
         """The call of the example with a copy of the values of a run."""
         args, kwargs = clone((run.args, dict(run.kwargs)))
@@ -148,8 +152,7 @@ def _repeat(eager: Eager, root: str) -> None:
     """Other seeds on the same input (more of them if something was drawn), then the same seed a second time."""
     again = Variation(EXAMPLE, eager.base.args, eager.base.kwargs)
     for seed in _SEEDS if eager.base.observation.draws else _SEEDS[:1]:
-        model = eager.inference() if eager.mutated else eager.model
-        seen, eager.pace = timed(partial(observe, model, again.args, again.kwargs, root=root, seed=seed))
+        seen, eager.pace = timed(partial(observe, eager.untouched(), again.args, again.kwargs, root=root, seed=seed))
         if seen.error is None and not same(eager.base.outputs, tensors(seen.outputs)):
             eager.random = True
             return
@@ -168,7 +171,7 @@ def _repeat(eager: Eager, root: str) -> None:
 def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
     count = eager.costs.affordable(len(changes), eager.pace, "the model")
     for variation in changes if count == len(changes) else telling(changes, count):
-        model = eager.inference() if eager.mutated else eager.model
+        model = eager.untouched()
         stages.stage(f"running {variation.label} in eager PyTorch")
         run = execute(model, eager.example, variation, probe.root)
         if variation.scout and not goes_its_own_way(eager, run):

@@ -106,7 +106,7 @@ class _Shrinker:
             return False
         self.tries += 1
         variation = Variation(run.label, clone(args), clone(kwargs), {**run.sizes, **(sizes or {})}, run.kind)
-        model = self.eager.inference() if self.eager.mutated else self.eager.model
+        model = self.eager.untouched()
         with cut_off(self.until.left + LEAST):
             smaller = execute(model, self.eager.example, variation, self.probe.root)
         if smaller.observation.error is not None or self._shows(smaller) != self.goal:

@@ -143,8 +143,7 @@ class _Search:
         def elements(run: Run) -> int:
             return sum(int(leaf.numel()) for leaf in run.leaves.values() if hasattr(leaf, "numel"))
 
-        least = min(self.eager.accepted, key=elements)
-        for begin in (start, least):
+        for begin in (start, min(self.eager.accepted, key=elements)):
             point = Point(self.eager, begin, self.probe.ranges)
             usual = _rounds(self._decided(*point.arguments()).answers(site))
             for number in range(_DRAWS if point.floats and usual else 0):
@@ -176,20 +175,17 @@ class _Search:
             yield from self._downhill(site, run, answers)
         yield from (point for point in self._by_scale_and_chance(site, start, answers) if flips(*point))
 
-    def _model(self) -> torch.nn.Module:
-        return self.eager.inference() if self.eager.mutated else self.eager.model
-
     def _decided(self, args: Any, kwargs: Any, *, gradients: bool = False, invert: Site | None = None) -> Decided:
         self.tries += 1
         if not gradients:
             args, kwargs = clone((args, dict(kwargs)))
         with cut_off(self.until.left + LEAST):
-            return decide(self._model(), args, kwargs, self.probe.root, gradients=gradients, invert=invert)
+            return decide(self.eager.untouched(), args, kwargs, self.probe.root, gradients=gradients, invert=invert)
 
     def _accepted(self, args: Any, kwargs: Any, start: Run, label: str) -> Run | None:
         variation = Variation(label, args, dict(kwargs), dict(start.sizes))
         with cut_off(self.until.left + LEAST):
-            run = execute(self._model(), self.eager.example, variation, self.probe.root)
+            run = execute(self.eager.untouched(), self.eager.example, variation, self.probe.root)
         return run if run.observation.error is None else None
 
     def _downhill(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:

@@ -37,8 +37,7 @@ def try_other_sides(probe: Probe, eager: Eager, export: Export) -> None:
                 variation = resized(probe, eager.model, eager.example, changed, f"{dim}={size}")
             except ProbeFailure:  # the user's own `vary` makes no inputs of this size
                 continue
-            model = eager.inference() if eager.mutated else eager.model
-            run = execute(model, eager.example, variation, probe.root)
+            run = execute(eager.untouched(), eager.example, variation, probe.root)
             if run.observation.error is None:
                 eager.runs.append(run)
                 break
