@@ -166,10 +166,8 @@ interval = reader(_ENDS, _is_interval, lambda value: (float(value[0]), float(val
 
 def texts(node: Node) -> tuple[str, ...] | None:
     """Read a list of strings; elements that are none are noted and left out."""
-    if not isinstance(node.value, list):
-        node.expected("a list of strings")
-        return None
-    return tuple(value for child in node.elements() if (value := text(child)) is not None)
+    read = tuple(value for child in node.elements("a list of strings") if (value := text(child)) is not None)
+    return read if isinstance(node.value, list) else None
 
 
 def parsed(parse: Callable[[str], T], text: Converter[str] = text) -> Converter[T]:
@@ -287,8 +285,7 @@ def _meant_reference(value: str) -> str:
     module = path.removeprefix("./").removesuffix(".py").replace("/", ".").replace("\\", ".")
     if not colon and "." in module:
         module, _, attribute = module.rpartition(".")
-    guess = f"{module}:{attribute}"
-    return f"; did you mean `{guess}`?" if _dotted(module) and _dotted(attribute) else ""
+    return f"; did you mean `{module}:{attribute}`?" if _dotted(module) and _dotted(attribute) else ""
 
 
 def _parse_spec(value: str) -> TensorSpec:
