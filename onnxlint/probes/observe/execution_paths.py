@@ -156,8 +156,7 @@ def _rejoin(a: list[int], b: list[int], i: int, j: int, path: str) -> tuple[int,
     """Where both go on together after parting: behind the statement, at the next turn of a loop, or behind the loop."""
     line = a[i - 1]
     for block in [block for block in reversed(_blocks(path)) if block.start <= line <= block.end]:  # innermost first
-        in_header = line <= block.header_end
-        for whole in (True,) if in_header or not block.loop else (False, True):
+        for whole in (True,) if line <= block.header_end or not block.loop else (False, True):
             k, m = _leave(a, i, block, whole), _leave(b, j, block, whole)
             if k < len(a) and m < len(b) and a[k] == b[m]:
                 return k, m
@@ -166,9 +165,8 @@ def _rejoin(a: list[int], b: list[int], i: int, j: int, path: str) -> tuple[int,
 
 def _leave(lines: list[int], index: int, block: Block, whole: bool) -> int:
     """The first index from `index` on that is outside the block, or (unless `whole`) in its header."""
-    while index < len(lines) and block.start <= lines[index] <= block.end:
-        if not whole and lines[index] <= block.header_end:
-            break
+    first = block.start if whole else max(block.start, block.header_end + 1)
+    while index < len(lines) and first <= lines[index] <= block.end:
         index += 1
     return index
 
