@@ -178,15 +178,13 @@ def _first_run(
     """The answer of one engine to the example; None if it refuses, and then it is not tried further."""
     runtime = confirmation.runtime
     assert runtime is not None
-    setups = [setup for setup in runtime.setups if setup.engine is engine]
     try:
-        for setup in setups:
-            last = setup
+        for setup in [setup for setup in runtime.setups if setup.engine is engine]:
             answers = runtime.run(feeds, setup)
-        again = runtime.run(feeds, last)
+        again = runtime.run(feeds, setup)
     except RuntimeRefused as refused:
         if confirmation.refusing is None:
-            confirmation.refusal, confirmation.refusing = str(refused), last
+            confirmation.refusal, confirmation.refusing = str(refused), setup
         runtime.engines.remove(engine)
         return None
     second = [torch.as_tensor(value) for value in again]
