@@ -131,9 +131,8 @@ class Result:
 
     def _rendered(self, form: str, width: int, color: bool) -> str:
         report = replace(self.report, findings=tuple(f for f in self.report.findings if not self._ignores(f)))
-        look: dict[str, Any] = {"color": color, "width": width, "show_all": False}
-        sources = partial(source_lines, overlay=self.texts)
-        return render(report, form, sources=sources, catalogue=load_catalogue(), **look)
+        look: dict[str, Any] = {"color": color, "width": width, "sources": partial(source_lines, overlay=self.texts)}
+        return render(report, form, show_all=False, catalogue=load_catalogue(), **look)
 
     def _repr_html_(self) -> str:
         from onnxlint.report.formats.notebook import html

@@ -39,6 +39,5 @@ class MathOnTensor(Rule):
         if not values.is_tensor(tensors[0]) or (name in ("atan2", "hypot") and not all(map(values.is_tensor, tensors))):
             return None
         args = [a.with_changes(value=bare(tensor)) for a, tensor in zip(call.args, tensors, strict=True)]
-        function = site.expression(f"torch.{torch_name}")
-        new = call.with_changes(func=function, args=args, lpar=(), rpar=())
+        new = call.with_changes(func=site.expression(f"torch.{torch_name}"), args=args, lpar=(), rpar=())
         return site.fix(f"use `torch.{torch_name}`", Safety.UNSAFE, site.replace(call, new))

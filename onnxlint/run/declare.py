@@ -21,8 +21,6 @@ from onnxlint.run.scopes import Scope
 from onnxlint.run.static_pass import find_candidates
 
 SURVEY = "onnxlint.probes.guess.synthesise:survey"
-_IN_PYPROJECT = "[[tool.onnxlint.models]]"
-_IN_OWN = "[[models]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,7 @@ def _models(table: dict[str, object]) -> Sequence[dict[str, object]]:
 
 
 def _table(config: str, own: bool) -> str:
-    text = config.replace(_IN_PYPROJECT, _IN_OWN, 1) if own else config
-    return text + "\n"
+    return (config.replace("[[tool.onnxlint.models]]", "[[models]]", 1) if own else config) + "\n"
 
 
 def _comment(report: ModelReport, table: str) -> str:

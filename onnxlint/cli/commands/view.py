@@ -101,8 +101,7 @@ def _target(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, 
         what = f"there is no file and no counterexample `{target}` in {display_path(folder)}{hint}"
         raise click.BadParameter(what, param_hint="MODEL")
     one = meant[0]
-    file = next(iter(sorted(one.script.parent.glob("*.onnx"))), None)
-    return file or one.script, one.name, one.places
+    return min(one.script.parent.glob("*.onnx"), default=one.script), one.name, one.places
 
 
 def _made(source: Path, out: Path, places: list[str], nodes: tuple[str, ...], whole: bool) -> dict[str, Any]:

@@ -64,10 +64,8 @@ class PullDiff:
 
     def whole(self, path: str, first: int, last: int) -> Place | None:
         """All of the lines, where one hunk shows every one of them as it was checked."""
-        for part in self._parts(path):
-            if all(map(part.holds, range(first, last + 1))):
-                return self._same(path, part, first, last)
-        return None
+        lines = range(first, last + 1)
+        return next((self._same(path, p, first, last) for p in self._parts(path) if all(map(p.holds, lines))), None)
 
     def adds(self, path: str, first: int, last: int) -> bool:
         """Whether a line from `first` to `last` is one that the pull request adds."""

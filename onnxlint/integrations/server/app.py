@@ -68,8 +68,7 @@ class Server(LanguageServer):
         for diagnosed in project.faults:
             text = read_text(os.path.join(project.root, diagnosed.path or ""), MAX_BYTES)
             by_uri.setdefault(project.uri(diagnosed.path or ""), []).append(fault(diagnosed, self.places(text)))
-        before = self._faulty.setdefault(project.root, set())
-        for uri in before | by_uri.keys():
+        for uri in self._faulty.get(project.root, set()) | by_uri.keys():
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
         self._faulty[project.root] = set(by_uri)
 

@@ -217,8 +217,7 @@ class _Jit(Reader):
         for k, value in enumerate(graph.inputs()):
             self.values[value.debugName()] = (Input("value", output=k),)
         if any(node.kind() == "prim::GetAttr" for node in graph.nodes()):
-            module = next(graph.inputs())  # `self`
-            self.values[module.debugName()] = (Input("parameter", "self"),)
+            self.values[next(graph.inputs()).debugName()] = (Input("parameter", "self"),)
         self._block(graph)
         return inherited(self.nodes)
 

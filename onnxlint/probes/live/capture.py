@@ -36,7 +36,6 @@ HOOK = os.path.join(os.path.dirname(__file__), "hook")
 PATH, CHANNEL = "PYTHONPATH", "ONNXLINT_CHANNEL"
 _LIST = 5  # where `_posixsubprocess.fork_exec` takes the environment, as `NAME=value` in bytes
 _NAME = "__onnxlint_notice__"
-_PROGRAM = "ExportedProgram"
 _numbers = itertools.count()
 _SCRIPT_UTILS = ("torch.onnx._internal.torchscript_exporter.utils", "torch.onnx.utils")  # since 2.9, and before
 _MODULES = ("torch.onnx", "torch.export", *_SCRIPT_UTILS)
@@ -207,8 +206,7 @@ def _is_inner(frame: FrameType) -> bool:
 
 def _freeze(module: str, arguments: dict[str, Any], frame: FrameType, line: socket.socket) -> socket.socket:
     call = _numbered(_read(module, arguments))
-    torch = sys.modules["torch"]
-    if torch.cuda.is_initialized():  # a forked process cannot go on with it
+    if sys.modules["torch"].cuda.is_initialized():  # a forked process cannot go on with it
         call = importlib.import_module("onnxlint.probes.live.live_models").Call(**call).on_cpu()
 
     def describe() -> Any:
@@ -225,7 +223,7 @@ def _read(module: str, arguments: dict[str, Any]) -> dict[str, Any]:
     shapes = arguments.get("dynamic_shapes")
     if module == "torch.export":
         return {**call, "exporters": ("dynamo",), "dynamic_shapes": shapes}
-    program = type(model).__name__ == _PROGRAM
+    program = type(model).__name__ == "ExportedProgram"
     dynamo = program or (arguments.get("dynamo") and module not in _SCRIPT_UTILS)
     exporter = "dynamo" if dynamo else "torchscript"
     default = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)  # this torch may not say

@@ -50,7 +50,6 @@ _RANDOM = {"betavariate", "choice", "choices", "expovariate", "gauss", "getrandb
 _RANDOM |= {"randint", "random", "randrange", "sample", "shuffle", "triangular", "uniform"}
 _NUMPY_RANDOM = {"beta", "binomial", "choice", "exponential", "normal", "permutation", "poisson", "rand", "randint"}
 _NUMPY_RANDOM |= {"randn", "random", "random_sample", "shuffle", "standard_normal", "uniform"}
-_GENERATOR = "numpy.random.default_rng"
 _TORCH = str(Path(torch.__file__).parent)
 _SUBSCRIPT = 26  # the argument of BINARY_OP for `x[y]`, from Python 3.14 on
 _SHORT = 80  # characters of a value that are kept as they are
@@ -163,7 +162,7 @@ def _watch_method(name: str, method: Callable[..., Any], records: Records) -> Ca
 def _watch_draw(name: str, function: Callable[..., Any], records: Records) -> Callable[..., Any]:
     @functools.wraps(function)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if name == _GENERATOR:
+        if name == "numpy.random.default_rng":
             draws = (args[0] if args else kwargs.get("seed")) is None  # seeded, it gives the same numbers in every call
         else:
             draws = not records.busy and bool(user_frames(sys._getframe(1), limit=1))

@@ -178,8 +178,7 @@ class Witness:
             yield Diagnostic("warning", f"{self._probe.name} {deed}{what}", path or None, line or None)
 
     def _left_running(self) -> None:
-        threads = [t for t in threading.enumerate() if t not in self._threads and (t in self._begun or _of_user(t))]
-        if threads:
+        if any(t not in self._threads and (t in self._begun or _of_user(t)) for t in threading.enumerate()):
             self._note("leaves a thread running", "", None)
         self.left = sum(process.pid != self._pid for process in orphan_processes.descendants(self._supervisor))
         if self.left:

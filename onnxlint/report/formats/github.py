@@ -15,8 +15,7 @@ _SHOWN = 10  # annotations of one kind that GitHub shows of a step, the first on
 def github(report: Report, whole: Report, *, show_all: bool) -> str:
     """One `::error file=…::message` per finding and diagnostic, the worst first, then the summary as plain text."""
     commands = list(_commands(report, whole))
-    made = Counter(name for name, _, _ in commands)
-    if max(made.values(), default=0) > _SHOWN:
+    if max(Counter(name for name, _, _ in commands).values(), default=0) > _SHOWN:
         shown = f"GitHub shows {_SHOWN} errors and {_SHOWN} warnings of a step"
         commands.insert(0, ("notice", {"title": "onnxlint"}, f"{shown}; all {len(commands)} lines are in its log."))
     headline = printed(run_summary.headline(whole, show_all=show_all))

@@ -27,7 +27,6 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> d
         "version": report.tool.get("onnxlint", "0"),
         "rules": [_rule(catalogue[code]) for code in codes],
     }
-    results = [_result(finding, index) for finding in report.findings[:_MOST_RESULTS]]
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -35,7 +34,7 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> d
             _ROOT: {"description": {"text": "The top of the checkout, else the directory that onnxlint ran in."}}
         },
         "invocations": [_invocation(report, whole)],
-        "results": results,
+        "results": [_result(finding, index) for finding in report.findings[:_MOST_RESULTS]],
     }
     return {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
 

@@ -39,8 +39,7 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
             if node is None:
                 continue
             row = diff.rows[number]
-            alone = row.left is None or row.right is None
-            state = "alone" if alone else "changed" if row.differs else "same"
+            state = "alone" if None in (row.left, row.right) else "changed" if row.differs else "same"
             detail = words.cut(_detail(node), _LETTERS)
             boxes.append(View(x=x, y=tops[number], state=state, operator=_operator(node), detail=detail))
             edges += [_edge(x, source, number, nodes, tops) for source in node.sources if source < number]

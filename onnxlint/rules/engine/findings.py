@@ -77,8 +77,7 @@ def run_rules(
     said = [finding for path in by_path for finding in results[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
     merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(said, catalogue))
-    left = list(_of_chosen_exporter(merged, observations, exporters))
-    read = _with_something_to_read(left)
+    read = _with_something_to_read(list(_of_chosen_exporter(merged, observations, exporters)))
     return tuple(sorted(read, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))), broken
 
 

@@ -213,9 +213,8 @@ class Page:
                 elif isinstance(node, cst.ImportFrom):
                     source = "." * len(node.relative) + (code(node.module) if node.module else "") + "."
                 elif isinstance(node, cst.ImportAlias):
-                    name = node.evaluated_name
-                    if not source and not node.asname:
-                        name = name.partition(".")[0]
+                    whole = node.evaluated_name
+                    name = whole if source or node.asname else whole.partition(".")[0]
                     names.setdefault(node.evaluated_alias or name, source + name)
         return names | {n.value: "" for n in defined if isinstance(n, cst.Name) and n.value in ("torch", *names)}
 

@@ -35,8 +35,7 @@ def without_question(
     block = body or branch.body
     if isinstance(site.parent(branch), cst.If) or branch.orelse or not isinstance(block, cst.IndentedBlock):
         return None
-    indent = site.indent(branch)
-    first, *rest = continued(ended(block), site.indent(body_of(branch)[0]), indent).body
+    first, *rest = continued(ended(block), site.indent(body_of(branch)[0]), site.indent(branch)).body
     comments = site.comments(branch.test, block.header, *first.leading_lines)  # type: ignore[attr-defined]
     return site.fix(title, safety, site.replace_lines(branch, branch, [first, *rest], comments))
 

@@ -21,7 +21,6 @@ from onnxlint.source.parse import SourceFile, parse_source, read_source, tree_of
 
 ROUNDS = 10  # each takes every fix that touches no other; what is nested in more than ten others is left
 
-Wanted = Callable[[Finding], bool]
 Look = Callable[[Mapping[Path, bytes]], Report]
 
 
@@ -178,7 +177,7 @@ def _keeps_output(scopes: Sequence[Scope], draft: _Draft) -> bool:
     return not proof.changed(draft.fixed)
 
 
-def _converge(draft: _Draft, report: Report, look: Look, wanted: Wanted) -> _Draft:
+def _converge(draft: _Draft, report: Report, look: Look, wanted: Callable[[Finding], bool]) -> _Draft:
     """Fix round after round until nothing is left to fix, or a bound is reached."""
     for _ in range(ROUNDS):
         todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone]
