@@ -10,14 +10,13 @@ branch on the answer.
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from onnxlint.flow.lowering.exporter_support import bound
-from onnxlint.flow.lowering.sizes_as_numbers import along, size_use
+from onnxlint.flow.lowering.sizes_as_numbers import length_along, size_use
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.state.observations import AttentionSize, Call
 from onnxlint.flow.state.protocols import Lowering
-from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none, is_true
+from onnxlint.flow.values.domain import Const, Layer, Tensor, Value, is_none, is_true
 
 _STACKS = ("TransformerEncoder", "TransformerDecoder")
 
@@ -36,10 +35,8 @@ def called(engine: Lowering, layer: Layer, args: Sequence[Value], kwargs: Mappin
         attended = [_argument(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
     for t in attended:
         axis = 1 if _batch_first(engine, layer) else 0
-        dim = along(engine, t, axis) if isinstance(t, Tensor) else None
+        dim = length_along(engine, t, axis) if isinstance(t, Tensor) else None
         if dim is not None:
-            if axis == 0 and engine.context.axes.declared is None:
-                dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
             size_use(engine, node, AttentionSize, "attention", f"nn.{short}", dim, name=short)
             return
 

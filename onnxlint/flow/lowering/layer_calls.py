@@ -7,6 +7,7 @@ from onnxlint.flow.lowering import attention_lengths, exporter_support, sizes_as
 from onnxlint.flow.operators import spatial, unflattened_sizes
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call
+from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables import LAYER_OPERATORS
 from onnxlint.flow.values import domain as dom
@@ -85,6 +86,7 @@ def _call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs
     if engine.context.tracing:
         sizes_as_numbers.layer(engine, layer, args, node)
         attention_lengths.called(engine, layer, args, kwargs, node)
+        _steps(engine, layer, x, node)
         engine.use_all([v for _, v in layer.args if isinstance(v, (dom.Dim, dom.Tuple, dom.Seq))], short)
     engine.use_all(args, short)
     if isinstance(x, dom.Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
@@ -169,6 +171,15 @@ def _recurrent(engine: Lowering, layer: dom.Layer, args: dom.Args, node: ast.AST
     dims = (count, batch, width) if x.dims is None or len(x.dims) == 3 else (count, width)
     state = dom.Tensor(dims, None, x.source, "float", None, None, x.trace)
     return dom.Tuple((output, dom.Tuple((state, state)) if layer.name.rpartition(".")[2] == "LSTM" else state))
+
+
+def _steps(engine: Lowering, layer: dom.Layer, x: dom.Value, node: ast.AST) -> None:
+    """The number of steps: dynamo specializes that of `nn.RNN`, and with the steps first that of the others."""
+    short, time_first = layer.name.rpartition(".")[2], not dom.is_true(layer.arg(4, "batch_first"))
+    if isinstance(x, dom.Tensor) and (short == "RNN" or (time_first and short in ("LSTM", "GRU"))):
+        dim = sizes_as_numbers.length_along(engine, x, 0 if time_first else 1)
+        form, more = ("recurrent" if short == "RNN" else "recurrent: time first"), {"time_first": time_first}
+        sizes_as_numbers.size_use(engine, node, obs.RecurrentSize, form, f"nn.{short}", dim, name=short, **more)
 
 
 def _check_states(engine: Lowering, args: dom.Args, axis: int, rank: int, batch: dom.Extent) -> None:

@@ -272,6 +272,14 @@ def along(engine: Lowering, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
     return extent if isinstance(extent, dom.Dim) else None
 
 
+def length_along(engine: Lowering, t: dom.Tensor, axis: int) -> dom.Dim | None:
+    """The dynamic size of an axis that holds steps; the first, certainly dynamic as a batch, may hold them."""
+    dim = along(engine, t, axis)
+    if dim is not None and axis == 0 and engine.context.axes.declared is None:
+        return replace(dim, axes=frozenset((f"{dom.UNSURE}0",)))
+    return dim
+
+
 def _symbol(v: dom.Value | None) -> dom.Dim | None:
     """The dynamic size among the numbers of an argument, unless it was made a plain number on the way."""
     if isinstance(v, dom.Dim):

@@ -327,6 +327,12 @@ class AttentionSize(SizeUse, frozen=True):
     """The length that an attention of torch.nn runs over."""
 
 
+class RecurrentSize(SizeUse, frozen=True):
+    """The number of steps that a recurrent layer runs over, which may be on its first axis."""
+
+    time_first: bool = False
+
+
 class TypeTest(SizeUse, frozen=True):
     """An `isinstance` asks whether a size is an int, or (`tensor`) a tensor with axes."""
 

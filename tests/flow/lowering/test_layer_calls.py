@@ -1,7 +1,9 @@
 """What layers of torch.nn give: the operators that they are, and what the exporters make of them."""
 
+import textwrap
+
 import pytest
-from analysing import BATCH, LENGTH, PRELUDE, result_of
+from analysing import BATCH, LENGTH, PRELUDE, result_of, told
 
 from onnxlint.flow.state.variable_kinds import describe
 from onnxlint.flow.values.domain import Const, Tensor
@@ -21,3 +23,27 @@ GIVES = {
 def test_what_a_layer_gives(layer: str, words: str) -> None:
     source = f"{PRELUDE}def f(x):\n    return {layer}(x)\n"
     assert describe(result_of(source, X)) == words
+
+
+@pytest.mark.parametrize(
+    ("layer", "told_of"),
+    [
+        ("nn.RNN(4, 5, batch_first=True)", True),
+        ("nn.RNN(4, 5)", True),
+        ("nn.LSTM(4, 5)", True),
+        ("nn.GRU(4, 5, batch_first=False)", True),
+        ("nn.GRU(4, 5, batch_first=True)", False),
+        ("nn.LSTM(4, 5, batch_first=True)", False),
+    ],
+)
+def test_the_steps_that_dynamo_fixes(layer: str, told_of: bool) -> None:
+    source = f"""
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = {layer}
+        def forward(self, x: Tensor):
+            return self.rnn(x)[0] * 2
+    """
+    seen = told(textwrap.dedent(source))
+    assert [line.partition(" ")[0] for line in seen if "Recurrent" in line] == (["RecurrentSize"] if told_of else [])

@@ -1,0 +1,16 @@
+from onnxlint.flow.state.observations import RecurrentSize
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
+
+
+class RecurrentLength(Rule):
+    """Object to a recurrent layer over a dynamic length that dynamo fixes."""
+
+    def on_recurrent_size(self, node: Node, seen: RecurrentSize) -> Objections:
+        first = " with the steps first" if seen.time_first else ""
+        yield Objection(
+            f"`{seen.op}`{first} over a dynamic length: the dynamo exporter takes the example's length alone",
+            "build it with `batch_first=True` and transpose what it gets and gives"
+            if seen.time_first
+            else "use `nn.GRU` or `nn.LSTM`, or the TorchScript exporter",
+            effects=seen.outcomes,
+        )
