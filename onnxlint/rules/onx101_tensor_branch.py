@@ -29,6 +29,7 @@ class TensorBranch(Rule):
                 "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo"
                 " exporter",
                 effects=_UNFELT if branch.talks else None,
+                about=f"branch on {node.value}" if isinstance(node, cst.Name) else "",
                 hints={"sized": int(branch.sized)},
             )
         elif branch.reads == "weight":

@@ -1,13 +1,12 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety, Severity
+from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Assertion
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, dotted, tight
+from onnxlint.rules.engine.site import Site, tight
 from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 _EAGER = "not torch.onnx.is_in_onnx_export()"
-_FIXED = (cst.SimpleString, cst.ConcatenatedString, type(None))
 _LOOSE = (cst.IfExp, cst.Lambda, cst.NamedExpr)
 
 
@@ -17,25 +16,11 @@ class TensorAssert(Rule):
     def on_assertion(self, node: Node, assertion: Assertion) -> Objections:
         if assertion.reads in ("data", "weight"):
             word = "assert" if isinstance(self.parent(node), cst.Assert) else "validating `if`"
-            severity = Severity.NOTE if self._gets_through(node) else None
             yield Objection(
                 f"the {word} reads the value of a tensor: `{self.source(node)}`",
                 "check the input before the model, or write `torch._check(...)` for the dynamo exporter",
                 about="assertions",
-                severity=severity,
             )
-
-    def _gets_through(self, node: Node) -> bool:
-        """A single comparison, with no message that has to be made: dynamo's second, strict attempt asserts it too."""
-        statement = self.parent(node)
-        if not isinstance(statement, cst.Assert) or not isinstance(statement.msg, _FIXED):
-            return False
-        match node:
-            case cst.Comparison(comparisons=[_]) | cst.Attribute() | cst.Name():
-                return True
-            case cst.Call(func):
-                return dotted(func).rpartition(".")[2] not in ("equal", "allclose")
-        return False
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: eager asserts as before, and both exporters answer the test with True."""

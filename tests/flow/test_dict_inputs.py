@@ -114,3 +114,23 @@ class Outer(nn.Module):
         return self.m(x, config=config)
 """
     assert "Branch data: config is not None and x.sum() > 0" in told(KEYWORDS + outer)
+
+
+@pytest.mark.parametrize(
+    ("test", "shown"),
+    [
+        ("'gt_boxes' in data", False),
+        ("'labels' not in data", True),
+        ("'boxes' in data", True),
+        ("'gt_boxes' in made", True),
+    ],
+)
+def test_an_exported_model_is_given_no_labels(test: str, shown: bool) -> None:
+    body = f"""
+        made = {{'gt_boxes': data['image']}}
+        if {test}:
+            if data['image'].sum() > 0:
+                return data['image'] * 2
+        return data['image'] + made['gt_boxes']
+    """
+    assert codes("data: dict", body) == (["ONX101"] if shown else [])

@@ -58,10 +58,21 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
             emit(engine, node, kind, name, form, plain)
     elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
         emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]))
+        _written_by_kernel(engine, values, node)
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, obs.SparseCall, name, "sparse: namespace", namespace)
     elif namespace == "torch.distributions" and any(isinstance(v, dom.Tensor) for v in values):
         _distribution(engine, name, kwargs, node)
+
+
+def _written_by_kernel(engine: Lowering, values: Iterable[dom.Value], node: ast.AST) -> None:
+    """`kernel(x, out)`: what forward made for the result depends on the inputs from here on."""
+    if not isinstance(node, ast.Call) or not any(map(_depends, values)):
+        return
+    for argument in node.args:
+        held = engine.frames[-1].scope.lookup(argument.id) if isinstance(argument, ast.Name) else None
+        if isinstance(argument, ast.Name) and isinstance(held, dom.Tensor) and held.source in ("made", "sizes"):
+            engine.frames[-1].rebind(argument, replace(held, source="input"))
 
 
 def _distribution(engine: Lowering, name: str, kwargs: dom.Kwargs, node: ast.AST) -> None:

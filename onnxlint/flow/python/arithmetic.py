@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from onnxlint.flow.lowering import exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import implicit_calls
+from onnxlint.flow.python.entry_parameters import is_label
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
@@ -277,6 +278,8 @@ class Arithmetic(Running):
     def _contains(self, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
         if isinstance(a, dom.Const) and self._are_keywords(b, node.comparators[-1]):
             return dom.Const((b.get(a.literal) is not None) is isinstance(node.ops[-1], ast.In))
+        if self.engine.context.tracing and _is_label_of_input(a, b):
+            return dom.Const(isinstance(node.ops[-1], ast.NotIn))  # an exported model is given none
         if isinstance(b, dom.Tensor) or (isinstance(a, dom.Tensor) and isinstance(b, (dom.Tuple, dom.Seq))):
             t = b if isinstance(b, dom.Tensor) else a
             assert isinstance(t, dom.Tensor)
@@ -292,6 +295,14 @@ class Arithmetic(Running):
         if isinstance(a, dom.Dim) and isinstance(b, (dom.Tuple, dom.Seq, dom.Dict)):
             return dom.Dim(a.axes, None, None, False, a.trace)
         return dom.CONFIG
+
+
+def _is_label_of_input(key: dom.Value, v: dom.Value) -> bool:
+    """True for the name of what is learned from, asked of a dict whose keys the caller chooses."""
+    if not isinstance(key, dom.Const) or not is_label(str(key.literal)):
+        return False
+    given = isinstance(v, dom.Dict) and (v.rest is None or any(name == key.literal for name, _ in v.items))
+    return isinstance(v, (dom.Dict, dom.Tensor)) and not given
 
 
 def _matrix_product(tensors: list[dom.Tensor]) -> tuple[shapes.Dims | None, dom.Extent | None]:

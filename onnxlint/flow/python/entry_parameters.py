@@ -43,7 +43,7 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
     optional = isinstance(default, ast.Constant) and default.value is None
-    if optional and (_LABELS.fullmatch(name) or _is_of_training(unit, name)):
+    if optional and (is_label(name) or _is_of_training(unit, name)):
         return dom.NONE  # an exported model computes no loss
     trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
@@ -67,6 +67,11 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     if _read_by_key(unit, name):
         return dom.Dict((), dom.Tensor(trace=trace))
     return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name))
+
+
+def is_label(name: str) -> bool:
+    """True for what holds the answers to learn from, by its name."""
+    return _LABELS.fullmatch(name) is not None
 
 
 def _is_of_training(unit: FunctionUnit, name: str) -> bool:

@@ -46,4 +46,4 @@ def test_the_steps_that_dynamo_fixes(layer: str, told_of: bool) -> None:
             return self.rnn(x)[0] * 2
     """
     seen = told(textwrap.dedent(source))
-    assert [line.partition(" ")[0] for line in seen if "Recurrent" in line] == (["RecurrentSize"] if told_of else [])
+    assert [line.partition(":")[0] for line in seen if "Recurrent" in line] == (["RecurrentSize"] if told_of else [])

@@ -502,3 +502,11 @@ def test_a_module_that_turns_validation_off_for_all_distributions() -> None:
     body = forward("return torch.distributions.Normal(x, x.exp()).mean")
     assert told(body) == ["Call export-error: torch.distributions.Normal(x, x.exp())"]
     assert told(switch + body) == []
+
+
+def test_what_a_kernel_writes_its_result_into_depends_on_the_inputs() -> None:
+    body = "import ops.roi_ext\nout = torch.zeros(4, 4)\n{call}\nrows = out.sum(-1).nonzero()\nif rows.shape[0] < 3:\n"
+    arms = "    return x\nreturn x * 2"
+    branch = "Branch data: rows.shape[0] < 3"
+    assert branch in told(forward(body.format(call="ops.roi_ext.pool(x, out)") + arms))
+    assert branch not in told(forward(body.format(call="ops.roi_ext.pool(out)") + arms))

@@ -1,0 +1,71 @@
+"""What rules show of several places with one cause, and what they leave at a note."""
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from analysing import PRELUDE
+
+from onnxlint.base.records import Severity
+from onnxlint.config.settings import Settings
+from onnxlint.run.pipeline import run_check
+from onnxlint.run.same_cause import one_per_cause
+
+Lines = Callable[[str, str], list[int]]
+
+HEAD = """\
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin, self.table = nn.Linear(4, 4), [[1], [2]]
+    def forward(self, x: Tensor, i: Tensor, kind="a"):
+"""
+
+
+@pytest.fixture
+def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lines:
+    """What gives the lines of a forward at which a rule is shown, the first of the body being 1."""
+    monkeypatch.chdir(tmp_path)
+
+    def shown(body: str, code: str) -> list[int]:
+        head = PRELUDE + HEAD
+        (tmp_path / "model.py").write_text(head + textwrap.indent(textwrap.dedent(body).strip(), " " * 8) + "\n")
+        report = one_per_cause(run_check([Path()], Settings(root=tmp_path, static_only=True, cache=False)))
+        found = [f for f in report.findings if f.code == code and f.severity is not Severity.NOTE]
+        return sorted(f.span.line - head.count("\n") for f in found)
+
+    return shown
+
+
+def test_a_question_that_has_a_name_is_told_once(lines: Lines) -> None:
+    body = "low = x.max() < 1\nif low:\n    x = x + 1\ny = x * 2\nif low:\n    y = y * 3\nreturn y"
+    assert lines(body, "ONX101") == [2]
+    assert lines(body.replace("if low", "if x.max() < 1"), "ONX101") == [2, 5]
+
+
+def test_a_look_up_is_told_once(lines: Lines) -> None:
+    body = "a = torch.as_tensor(self.table[i.sum()])\nb = torch.as_tensor(self.table[{}])\nreturn x * a * b"
+    assert lines(body.format("i.sum()"), "ONX111") == [1]
+    assert lines(body.format("x.sum()"), "ONX111") == [1, 2]
+
+
+def test_what_lowers_nowhere_is_told_once_for_a_class_by_its_name(lines: Lines) -> None:
+    assert lines("a = torch.kthvalue(x, 1)[0]\nreturn a + torch.kthvalue(x, 2)[0]", "ONX404") == [1]
+    assert lines("a = torch.kthvalue(x, 1)[0]\nreturn a + x.median()", "ONX404") == [1, 2]
+    assert lines("a = torch.sparse.mm(x, x)\nreturn torch.sparse.mm(a, x)", "ONX420") == [1]
+
+
+@pytest.mark.parametrize(
+    ("use", "shown"),
+    [
+        ("return x.squeeze()", False),
+        ("return torch.sigmoid(x.squeeze())", False),
+        ("return x.squeeze().clamp(0, 1)", False),
+        ("return self.lin(x.squeeze())", True),
+        ("return x.squeeze().sum(1)", True),
+        ("x = x.squeeze()\nreturn x[:, 0]", True),
+    ],
+)
+def test_a_squeeze_that_is_the_output_gives_what_eager_gives(lines: Lines, use: str, shown: bool) -> None:
+    assert bool(lines(f"x = x.mean(1, keepdim=True)\n{use}", "ONX205")) is shown
