@@ -187,7 +187,10 @@ def _cat(call: Call) -> dom.Value:
     first = call.args[0] if call.args else None
     if not tensors or axis is None or any(t.dims is None or len(t.dims) != len(tensors[0].dims or ()) for t in tensors):
         lead = next((t.lead or (t.dims[0] if t.dims else None) for t in tensors if t.source == "input"), None)
-        return like(call, None, lead if axis else None, tensors[0].kind if tensors else None)
+        if axis == 0:
+            whole = isinstance(first, dom.Tuple) and len(tensors) == len(first.items)
+            lead = shapes.total([shapes.extent_of(t, 0, call.engine.context.axes) for t in tensors]) if whole else None
+        return like(call, None, lead if axis is not None else None, tensors[0].kind if tensors else None)
     at = shapes.normal(axis, len(tensors[0].dims or ()))
     if at is None:
         return like(call, None)

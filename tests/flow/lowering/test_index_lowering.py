@@ -34,7 +34,6 @@ ROWS = {
     "y[rows] += 1": False,
     "y[y > 0] = 0": False,
     "y[:, 0] = 0": False,
-    "x[rows] = 0": False,  # of nobody knows how many axes
 }
 
 
@@ -43,6 +42,13 @@ def test_a_mask_of_rows_holds_them_against_the_last_axis(write: str, wrong: bool
     body = f"b, n, c = x.shape\n        y = x.reshape(b * n, 5) * 2\n        rows = y[:, 0] > 0\n        {write}"
     seen = [line for line in told(MODEL.format(line=body)) if line.startswith("Call")]
     assert seen == ([f"Call wrong-values: {write.partition(' = ')[0]}"] if wrong else [])
+
+
+def test_a_mask_of_a_tensor_of_nobody_knows_how_many_axes() -> None:
+    assert calls("x = x * 1\n        x[rows > 0] = 0") == []
+    assert calls("b, n, c = x.shape\n        x = x * 1\n        x[rows > 0] = 0") == []
+    known = "b, n, c = x.shape\n        x = x * 1\n        rows = x[..., 0] > 0\n        x[rows] = 0"
+    assert calls(known) == ["Call wrong-values: x[rows]"]
 
 
 @pytest.mark.parametrize(("write", "number"), WRITES.items())

@@ -19,3 +19,37 @@ SEEN = {
 def test_what_is_observed_of_a_size(made: str, kind: str) -> None:
     kinds = {line.split()[0].rstrip(":") for line in told(MODEL.format(made=made))} & set(SEEN.values())
     assert kinds == ({kind} if kind else set())
+
+
+CUT = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+    def forward(self, x, y):
+        n = x.shape[0]
+        return {made}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "cut"),
+    [
+        ("torch.cat([x, y], 0).chunk(2, 0)", True),
+        ("torch.chunk(self.conv(torch.cat((x, y), dim=0)), 2, dim=0)", True),
+        ("self.conv(torch.cat([x, y])).split(n, dim=0)", True),
+        ("self.conv(x).split(n // 2)", True),
+        ("self.conv(torch.cat([x, y])).split([n, n])", False),
+        ("self.conv(x).chunk(2, 1)", False),
+        ("torch.ones(4, 2).split(2)", False),
+    ],
+)
+def test_a_batch_is_cut(made: str, cut: bool) -> None:
+    assert any(line.startswith("SizeSplit") for line in told(CUT.format(made=made))) is cut
+
+
+@pytest.mark.parametrize(("asserted", "seen"), [("x.shape[1] == 1", False), ("x.shape[2] == 1", True), ("True", True)])
+def test_an_axis_that_is_asserted_to_be_one_is_squeezed_for_good(asserted: str, seen: bool) -> None:
+    body = f"b, n, c = x.shape\n        assert {asserted}\n        x = x.squeeze(1)\n        n = 1"
+    lines = told(MODEL.replace("n = x.shape[0]", body).format(made="x"))
+    assert any(line.startswith("Squeeze") for line in lines) is seen
