@@ -27,16 +27,20 @@ class _Names:
         self.bound: dict[str, list[_Bound]] = {}
         self.views: dict[str, list[tuple[int, str, bool]]] = {}  # of a name: where which is bound to a view of it
         self.uses: dict[str, list[tuple[int, bool]]] = {}  # True where it is bound anew
-        self.wholes: dict[str, list[tuple[int, bool]]] = {}  # the same without uses of a part, or of its size
+        self.values: dict[str, list[tuple[int, bool]]] = {}  # the same without those that ask for its size
+        self.wholes: dict[str, list[tuple[int, bool]]] = {}  # and without those of a part
         loops = [(n, *pair) for n in nodes_of(function) if isinstance(n, ast.For) for pair in _looped(n.target, n.iter)]
         # Those over more than what a view such as `unbind` gives.
         self.loops = {(n.lineno, t.id) for n, t, v in loops if isinstance(t, ast.Name) and not isinstance(v, ast.Call)}
         self.ends: dict[int, int] = {}  # of the statement that begins in a line
+        sizes = {id(n.value) for n in nodes_of(function) if isinstance(n, ast.Attribute) and n.attr in _SIZES}
         parts = {id(n.value) for n in nodes_of(function) if isinstance(n, ast.Subscript) or _is_partial(n)}
         for node in nodes_of(function):
             if isinstance(node, ast.Name):
                 use = node.lineno, isinstance(node.ctx, ast.Store)
                 self.uses.setdefault(node.id, []).append(use)
+                if id(node) not in sizes:
+                    self.values.setdefault(node.id, []).append(use)
                 if id(node) not in parts:
                     self.wholes.setdefault(node.id, []).append(use)
             elif isinstance(node, _SIMPLE):
@@ -50,7 +54,7 @@ class _Names:
             bound.sort(key=itemgetter(0))  # those of one line stay as they are
         for views in self.views.values():
             views.sort(key=itemgetter(0))
-        for uses in (*self.uses.values(), *self.wholes.values()):
+        for uses in (*self.uses.values(), *self.values.values(), *self.wholes.values()):
             uses.sort()
 
     def latest(self, name: str, before: int) -> _Bound | None:
@@ -61,7 +65,7 @@ class _Names:
 
     def read_after(self, name: str, line: int, whole: bool = False) -> bool:
         """True where a name is read, as a `whole`, below the statement at a line before it is bound anew, by lines."""
-        uses = (self.wholes if whole else self.uses).get(name, [])
+        uses = (self.wholes if whole else self.values).get(name, [])
         at = bisect_left(uses, (max(self.ends.get(line, line), line) + 1,))
         return at < len(uses) and not uses[at][1]
 
@@ -150,7 +154,8 @@ def _is_partial(node: ast.AST) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and node.attr in _PARTIAL
 
 
-_PARTIAL = frozenset(("shape", "dtype", "device", "ndim", "size", "dim", "select", "narrow"))
+_SIZES = frozenset(("shape", "dtype", "device", "ndim", "size", "dim"))
+_PARTIAL = _SIZES | {"select", "narrow"}
 
 
 def writes_in_place(node: ast.AST) -> bool:

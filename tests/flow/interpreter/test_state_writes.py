@@ -162,6 +162,8 @@ class M(nn.Module):
         ("out.view(-1)[:5] = x", ["out.view(-1)[:5]"]),
         ("out[:, 2:].copy_(x)", []),
         ("out[:, 2:] = x", []),
+        ("v = out.view(-1)\nv += 1\nout = v.view(out.shape)", []),
+        ("v = out.view(-1)\nv += 1\nout = v.view(2, -1) + out", ["v += 1"]),
         ("v = out[:, 2:].clone()\nv.copy_(x)\nout = v", []),
         ("out = out.view(2, -1)\nout[:, 2:] = x", []),
         ("for row in out:\n    row[:3] = 1", ["row[:3]"]),
