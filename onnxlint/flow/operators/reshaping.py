@@ -15,8 +15,10 @@ def _view(call: Call) -> dom.Value:
         return like(call, t.dims, t.lead, kind_of(sizes[0]))  # view(dtype)
     if sizes is not None:
         call.engine.check_literal_sizes(call.op, call.node, t, sizes)
-    dims = shapes.reshape(t, sizes) if sizes is not None else None
-    return replace(like(call, dims, None, t.kind), view=t.view or "view", made_at=t.made_at)
+    spread = sizes is not None and any(isinstance(v, dom.Seq) for v in sizes)  # `view(n, *x.shape[2:])`
+    dims = shapes.reshape(t, sizes) if sizes is not None and not spread else None
+    lead = shapes.from_value(sizes[0]) if sizes is not None and spread and not isinstance(sizes[0], dom.Seq) else None
+    return replace(like(call, dims, lead, t.kind), view=t.view or "view", made_at=t.made_at)
 
 
 @handles("view_as reshape_as expand_as")

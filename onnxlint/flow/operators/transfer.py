@@ -81,7 +81,8 @@ class Call:
         self, sizes: Sequence[dom.Value] | None, kind: str | None, source: str = "made", trace: dom.Trace | None = None
     ) -> dom.Tensor:
         """A fresh tensor made here."""
-        dims = tuple(map(shapes.from_value, sizes)) if sizes is not None else None
+        spread = sizes is None or any(isinstance(v, dom.Seq) for v in sizes)  # by `*`, nobody knows how many
+        dims = tuple(map(shapes.from_value, sizes or ())) if not spread else None
         return dom.Tensor(dims, None, source, kind, None, self.engine.place(self.node), trace)
 
     def ragged(self, fixed: bool) -> dom.Data:

@@ -50,9 +50,10 @@ def remove_left(pids: Collection[int], folder: str) -> int:
     Shared memory that Python's resource tracker has unlinked by now counts as well: it does so only with what a
     process has left, and may be faster than this.
     """
-    removed, notes = 0, list[str]()
+    removed, notes, file = 0, list[str](), os.path.join(folder, _NOTES)
     with contextlib.suppress(OSError, ValueError):
-        notes = files.read_bytes(os.path.join(folder, _NOTES), _LONGEST).decode().splitlines()
+        notes = files.read_bytes(file, _LONGEST).decode().splitlines()
+        os.unlink(file)  # what is noted there counts once
     left = {note[1:]: note.startswith("+") for note in notes}
     for name in (name for name, made in left.items() if made):
         removed += 1

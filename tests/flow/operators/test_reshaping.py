@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from analysing import BATCH, LENGTH, result_of, words_of
 
-from onnxlint.flow.values.domain import Const, Tensor
+from onnxlint.flow.state.variable_kinds import describe
+from onnxlint.flow.values.domain import CONFIG, Const, Seq, Tensor
 
 X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
 MOVED = {
@@ -62,3 +63,16 @@ def test_an_in_place_write_reaches_what_a_view_is_of(expression: str, view: str 
     result = result_of(f"def f(x):\n    return {expression}\n", X)
     assert isinstance(result, Tensor)
     assert result.view == view
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("x.view(2, *shape)", "tensor/float:2,..."),
+        ("x.view(*shape)", "tensor/float"),
+        ("x.view(2, *x.shape[1:])", "tensor/float:2,length,4"),
+    ],
+)
+def test_sizes_of_which_nobody_knows_how_many_there_are(expression: str, words: str) -> None:
+    result = result_of(f"def f(x, shape):\n    return {expression}\n", X, Seq(CONFIG))
+    assert describe(result) == words
