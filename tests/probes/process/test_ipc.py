@@ -86,6 +86,6 @@ def test_notes_that_a_model_has_spoilt_are_no_error(tmp_path: Path) -> None:
     for text in (b"\xff\xfe", b"/nowhere\n\0\n", b"/../etc/passwd\n", b"\n"):
         notes.write_bytes(text)
         assert ipc.remove_left([], str(tmp_path)) == 0
-    notes.unlink()
+    notes.unlink(missing_ok=True)
     notes.mkdir()
     assert ipc.remove_left([], str(tmp_path)) == 0
