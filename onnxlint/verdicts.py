@@ -55,7 +55,6 @@ _CODE_AND_MESSAGE: Mapping[Cause, tuple[str, str]] = {
     Cause.WEIGHTS: ("ONX712", "the export holds a second copy of the weight that is used {here}"),
     Cause.TABLE: ("ONX713", "the export holds a table that is computed {here} from a fixed size of an input"),
 }
-_SPELT = {"torchscript": "TorchScript"}
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
 _HARMLESS = frozenset({Outcome.OK, Outcome.SKIPPED})
 _CONFIRMED_BY, _SHOWS_HERE = attrgetter("confirmed_by"), attrgetter("shows_here")
@@ -259,7 +258,7 @@ class _Own:
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Contract]) -> Finding:
         where, first = group[0]
         _, message = _CODE_AND_MESSAGE[first.cause]
-        exporter = _SPELT.get(first.exporter, first.exporter)
+        exporter = records.EXPORTER_NAMES.get(first.exporter, first.exporter)
         inner = self._in_library(first)
         here = f"in `{inner.function}` ({package_path(inner.path)}:{inner.line})" if inner is not None else "here"
         source = self._line_at(where.path, where.line).rstrip("\r\n")

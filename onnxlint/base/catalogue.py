@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from onnxlint.base.plugins import CODE, Plugin, PluginError, installed
-from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity
+from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity, grouped
 
 _Once = StrEnum("_Once", {"FILE": "file"})
 E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once)
@@ -131,9 +131,7 @@ def _with_plugins() -> tuple[dict[str, Contract], dict[str, str]]:
     rules = dict(load_catalogue(_shipped()))
     names = {rule.name: rule.code for rule in rules.values()}
     faults: dict[str, str] = {}
-    by_code: dict[str, list[Plugin]] = {}
-    for plugin in installed():
-        by_code.setdefault(plugin.code, []).append(plugin)
+    by_code = grouped(installed(), lambda plugin: plugin.code)
     for code, plugins in sorted(by_code.items()):
         try:
             if len(plugins) > 1:

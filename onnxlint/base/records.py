@@ -1,16 +1,18 @@
 """The vocabulary of onnxlint as frozen records, without tree nodes, that go to JSON and back."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 EXPORTERS = ("torchscript", "dynamo")
+EXPORTER_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}  # as sentences have them
 ONNX_RUNTIME = "onnxruntime"  # on the CPU; its other execution providers have names of their own
 OPENVINO = "openvino"
 
@@ -393,6 +395,14 @@ class Report:
     unchanged: int = 0
     interrupted: bool = False
     captured: bool = False
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Findings, or what else is told one by one, by what they have in common; each group in its order."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def to_json(value: Any) -> Any:

@@ -10,7 +10,7 @@ import click
 from onnxlint.base import interrupts
 from onnxlint.base.atomic import FileChanged, replace_file
 from onnxlint.base.paths import display_path, leads_out
-from onnxlint.base.records import Diagnostic, Finding, Report
+from onnxlint.base.records import Diagnostic, Finding, Report, grouped
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import tell, tell_errors
 from onnxlint.report.common.printed import printed
@@ -54,13 +54,10 @@ def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: boo
     """Write a comment for every finding that would be shown in the files at `roots`, and return the exit code."""
     code = tell_errors(report.diagnostics)
     ours = {os.path.realpath(file) for scope in scopes for file in scope.discovery.files}
-    by_path: dict[str, list[Finding]] = {}
-    for finding in report.findings:
-        if finding.code != UNUSED and (show_all or not hidden(finding)):
-            by_path.setdefault(finding.span.path, []).append(finding)
+    wanted = (f for f in report.findings if f.code != UNUSED and (show_all or not hidden(f)))
     written = files = 0
     with interrupts.noted() as signals:
-        for path, findings in by_path.items():
+        for path, findings in grouped(wanted, lambda f: f.span.path).items():
             fault = None if os.path.realpath(path) in ours else "this file is not among those that were to be checked"
             fault = fault or (interrupts.UNWRITTEN if signals else None) or leads_out(Path(path), roots)
             fault = fault or _annotate(Path(path), findings, reason)
@@ -77,9 +74,8 @@ def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | Non
     source = read_source(path)
     if isinstance(source, Diagnostic):
         return source.message
-    wanted: dict[int, list[str]] = {}
-    for finding in findings:
-        wanted.setdefault(finding.span.line, []).append(finding.code)
+    by_line = grouped(findings, lambda f: f.span.line)
+    wanted = {line: [f.code for f in here] for line, here in by_line.items()}
     try:
         replace_file(path, annotate(source, wanted, reason), source.text.encode(source.encoding))
     except AnnotateError as error:

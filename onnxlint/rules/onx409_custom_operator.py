@@ -1,4 +1,4 @@
-from onnxlint.base.records import Outcome
+from onnxlint.base.records import EXPORTER_NAMES, EXPORTERS, Outcome
 from onnxlint.flow.state.observations import CustomCall, StandIn
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.helpers.stand_ins import missing_operator
@@ -8,8 +8,7 @@ class CustomOperator(Rule):
     """Object to a kernel or an operator of one's own, which no exporter can translate."""
 
     def on_custom_call(self, node: Node, call: CustomCall) -> Objections:
-        names = {"torchscript": "TorchScript", "dynamo": "dynamo"}
-        other = next((name for exporter, name in names.items() if exporter not in call.outcomes), None)
+        other = next((EXPORTER_NAMES[exporter] for exporter in EXPORTERS if exporter not in call.outcomes), None)
         yield Objection(
             f"`{call.op}` is a custom operator or kernel: "
             + (f"only the {other} exporter has" if other else "neither exporter has")

@@ -7,7 +7,7 @@ from itertools import filterfalse
 from pathlib import PurePath
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind, number_frozen
+from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind, grouped, number_frozen
 from onnxlint.report.common.words import hidden
 from onnxlint.source.parse import source_lines
 
@@ -44,10 +44,8 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
 
 def _one_of_calls(findings: Sequence[Finding], once: Set[str]) -> list[Finding]:
     """What is said of several export calls of a file in the same words, but for opsets, at the first of them."""
-    alike: dict[tuple[str, ...], list[Finding]] = {}
-    for f in findings:
-        if f.code in once and not hidden(f):
-            alike.setdefault((f.span.path, f.code, _OPSET.sub("", f.message)), []).append(f)
+    of_calls = (f for f in findings if f.code in once and not hidden(f))
+    alike = grouped(of_calls, lambda f: (f.span.path, f.code, _OPSET.sub("", f.message)))
     shown: dict[int, Finding | None] = {id(f): None for members in alike.values() for f in members[1:]}
     shown.update((id(members[0]), _together(members)) for members in alike.values() if len(members) > 1)
     return [f for f in (shown.get(id(finding), finding) for finding in findings) if f is not None]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onnxlint.base.catalogue import is_of_package
-from onnxlint.base.records import Finding, Span
+from onnxlint.base.records import Finding, Span, grouped
 from onnxlint.source.parse import SourceFile
 
 UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
@@ -72,9 +72,7 @@ def apply(
     `files` maps the path of a span to its file. `rules` maps every code to its name; `ran(code, name)` tells whether
     that rule could speak in this run: a comment that names only rules that could not is not called unused.
     """
-    by_path: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_path.setdefault(finding.span.path, []).append(finding)
+    by_path = grouped(findings, lambda finding: finding.span.path)
     silenced: set[int] = set()
     unused: list[Unused] = []
     for path, source in files.items():

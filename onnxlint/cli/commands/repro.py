@@ -31,14 +31,9 @@ def command(name: str | None, unreduced: bool, repro_dir: Path | None, config: C
     ID is the name of a folder, or the beginning of a finding's fingerprint. Without ID: list what there is.
     """
     folder = (repro_dir or configured(config, isolated)).absolute()
-    there = saved(folder)
     if name is None:
-        return _listed(there, folder)
-    meant = named(there, name)
-    if not meant:
-        hint = did_you_mean(name, [k.name for k in there]) if there else ""
-        fault = f"there is no counterexample `{name}` in {display_path(folder)}{hint}"
-        raise click.BadParameter(fault, param_hint="ID")
+        return _listed(saved(folder), folder)
+    meant = chosen(name, folder, "counterexample", "ID")
     missing = [k.name for k in meant if unreduced and not k.whole]
     if missing:
         raise click.UsageError(f"--found: the input of `{missing[0]}` was kept as it was found: leave the flag out")
@@ -50,6 +45,17 @@ def configured(config: Configuration, isolated: bool) -> Path:
     from onnxlint.run.scopes import governing
 
     return governing(Path(), settings_request(config, isolated))[0].repro_dir
+
+
+def chosen(name: str, folder: Path, what: str, parameter: str) -> list[Saved]:
+    """Return the counterexamples in a folder that a name means; one that means none is a mistake in a parameter."""
+    there = saved(folder)
+    meant = named(there, name)
+    if not meant:
+        hint = did_you_mean(name, [k.name for k in there]) if there else ""
+        fault = f"there is no {what} `{name}` in {display_path(folder)}{hint}"
+        raise click.BadParameter(fault, param_hint=parameter)
+    return meant
 
 
 def _listed(there: Sequence[Saved], folder: Path) -> int:

@@ -14,12 +14,9 @@ from typing import Any
 import click
 
 from onnxlint.base.lifetimes import end_with, temporary_folder
-from onnxlint.base.paths import display_path
 from onnxlint.cli import FAILED
-from onnxlint.cli.commands.repro import configured
+from onnxlint.cli.commands.repro import chosen, configured
 from onnxlint.cli.output import tell
-from onnxlint.config.typed_values import did_you_mean
-from onnxlint.run.counterexamples import named, saved
 
 _LINE = re.compile(r".+:[1-9]\d*")
 _NETRON = "Netron is not installed; pip install 'onnxlint[view]'"
@@ -94,13 +91,7 @@ def _target(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, 
             raise click.BadParameter(f"there is no file `{target}`", param_hint="MODEL")
         return Path(target), Path(target).stem, ()
     folder = (repro_dir or configured((None, ()), False)).absolute()
-    there = saved(folder)
-    meant = named(there, target)
-    if not meant:
-        hint = did_you_mean(target, [k.name for k in there]) if there else ""
-        what = f"there is no file and no counterexample `{target}` in {display_path(folder)}{hint}"
-        raise click.BadParameter(what, param_hint="MODEL")
-    one = meant[0]
+    one = chosen(target, folder, "file and no counterexample", "MODEL")[0]
     return min(one.script.parent.glob("*.onnx"), default=one.script), one.name, one.places
 
 

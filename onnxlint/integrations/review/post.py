@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint import verdicts
-from onnxlint.base.records import Finding, Report
+from onnxlint.base.records import Finding, Report, grouped
 from onnxlint.integrations.review import ReviewError, comments
 from onnxlint.integrations.review.diff_places import Place, PullDiff, read_files
 from onnxlint.report.common.words import badness, hidden
@@ -174,9 +174,7 @@ def _matched(places: Sequence[_Placed], said: Sequence[Said]) -> dict[int, Said]
     Alike findings of a file have one fingerprint: a comment belongs to the one at its lines, else to any that is left,
     those first that would get a new comment, since nothing is to be said twice.
     """
-    left: dict[str | None, list[Said]] = {}
-    for one in said:
-        left.setdefault(comments.fingerprint_of(one.body), []).append(one)
+    left = grouped(said, lambda one: comments.fingerprint_of(one.body))
     matches: dict[int, Said] = {}
 
     def match(number: int, fits: Callable[[Said], bool]) -> None:

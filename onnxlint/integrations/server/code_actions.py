@@ -9,7 +9,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from onnxlint.base.edits import choose, lines_of, newline_of
-from onnxlint.base.records import Edit, Finding, Safety, to_json
+from onnxlint.base.records import Edit, Finding, Safety, grouped, to_json
 from onnxlint.integrations.server.convert import Places, diagnostic
 from onnxlint.integrations.server.editor_analysis import encoded
 from onnxlint.integrations.server.projects import Document, Project
@@ -66,10 +66,7 @@ class Offer:
         To make sure of it takes longer than an editor may wait at each move of the pointer: it is done when the action
         is chosen, or for few of them where the editor has no such request.
         """
-        by_place: dict[tuple[int, str], list[Finding]] = {}
-        for finding in findings:
-            if finding.code != UNUSED:
-                by_place.setdefault((finding.span.line, finding.code), []).append(finding)
+        by_place = grouped((f for f in findings if f.code != UNUSED), lambda f: (f.span.line, f.code))
         actions = []
         for (line, code), here in by_place.items():
             action = types.CodeAction(f"{code}: suppress it here with `# noqa`", types.CodeActionKind.QuickFix)

@@ -4,14 +4,14 @@ import inspect
 import math
 import re
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
-from onnxlint.base.records import Cause, Location
+from onnxlint.base.records import Cause, Location, grouped
 from onnxlint.probes.common.userspace import relative
 from onnxlint.probes.confirm.engines import DEFAULT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
@@ -161,7 +161,8 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Explanati
     if made is None:
         return []
     traced, conversions = made
-    before, after = _by_place(export.conversions), _by_place(conversions)
+    of_both = (export.conversions, conversions)
+    before, after = (grouped(of_one, lambda c: (c.frames, c.kind)) for of_one in of_both)
     computed = graph.computed_bounds(traced, root)
     indices = Counter(line_of(c) for c in conversions if c.kind == "index" and c.frames)
     differing, longer = [], []
@@ -178,13 +179,6 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Explanati
             detail = f"`{kind}` runs {len(usual)} times on the example and {len(values)} times on this input"
             longer.append(Explanation(cause, frames, detail, read=kind))
     return differing or longer
-
-
-def _by_place(conversions: Sequence[Conversion]) -> dict[tuple[Frames, str], list[Conversion]]:
-    groups: dict[tuple[Frames, str], list[Conversion]] = defaultdict(list)
-    for conversion in conversions:
-        groups[conversion.frames, conversion.kind].append(conversion)
-    return groups
 
 
 def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:

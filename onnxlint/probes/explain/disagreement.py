@@ -11,7 +11,7 @@ import onnxruntime
 import torch
 
 from onnxlint.base.probe_records import Probe
-from onnxlint.base.records import OPENVINO, Fault, Sides
+from onnxlint.base.records import EXPORTER_NAMES, OPENVINO, Fault, Sides
 from onnxlint.probes.common import numerics, stages
 from onnxlint.probes.common.costs import TooLong, cut_off
 from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
@@ -25,7 +25,6 @@ from onnxlint.probes.observe.eager import Eager, Run
 PYTORCH = "PyTorch"
 REFERENCE = "ONNX reference"
 CAPTURED = {"torchscript": "traced graph", "dynamo": "exported program"}
-_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo"}
 _SECONDS = 3.0  # for the reference evaluator: it is written in Python
 _SHARE = 0.2  # of the time that is left for all searches
 _LARGEST = 256 * 1024 * 1024  # bytes of a file that it is given
@@ -177,7 +176,7 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
 
 def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
     """Who is at fault where what the exporter made of the model, before there is any ONNX, differs from it."""
-    captured, name = CAPTURED[case.exporter], _NAMES[case.exporter]
+    captured, name = CAPTURED[case.exporter], EXPORTER_NAMES[case.exporter]
     report = f"report it to PyTorch ({name} exporter)"
     if case.mutates:
         return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
@@ -196,7 +195,7 @@ def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
 def _judge_file(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequence[Setup]) -> tuple[Fault, str]:
     """Who is at fault behind the capture: tried in the other runtimes first, then in ONNX's own evaluator."""
     right, all_wrong = [s for s in setups if s.title in mine], [s for s in setups if s.title not in mine]
-    captured, name, wrong = CAPTURED[case.exporter], _NAMES[case.exporter], all_wrong[0]
+    captured, name, wrong = CAPTURED[case.exporter], EXPORTER_NAMES[case.exporter], all_wrong[0]
     openvino, who = wrong.engine.name == OPENVINO, wrong.engine.title
     owner = "OpenVINO (openvinotoolkit/openvino)" if openvino else "microsoft/onnxruntime"
     others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)

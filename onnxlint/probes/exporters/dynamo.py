@@ -243,16 +243,14 @@ def is_operator(node: torch.fx.Node) -> bool:
     return node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
 
 
-@contextlib.contextmanager
-def _located() -> Iterator[None]:
+def _located() -> contextlib.AbstractContextManager[object]:
     """Let the nodes of a capture know the lines of helpers too; torch.export keeps those of `forward` alone."""
 
     def from_forward_on(_: TracerBase, stack: traceback.StackSummary) -> traceback.StackSummary:
         frames = itertools.dropwhile(lambda frame: frame.name != "forward", stack)
         return traceback.StackSummary.from_list([f for f in frames if f.filename not in uninteresting_files()])
 
-    with mock.patch.object(TracerBase, "_filter_traceback_frames", from_forward_on):
-        yield
+    return mock.patch.object(TracerBase, "_filter_traceback_frames", from_forward_on)
 
 
 def _root(error: BaseException) -> BaseException:

@@ -158,16 +158,14 @@ def is_input(leaf: Any) -> bool:
     return isinstance(leaf, (torch.Tensor, bool, int, float))
 
 
-@contextlib.contextmanager
-def located_nodes() -> Iterator[None]:
+def located_nodes() -> contextlib.AbstractContextManager[object]:
     """Let `verbose=True` write source lines to the nodes' doc strings without printing the graph to descriptor 1."""
 
     def silent(verbose: bool) -> contextlib.AbstractContextManager[None]:
         torch._C._jit_set_onnx_log_enabled(False)  # a failed export may have left it on
         return contextlib.nullcontext()
 
-    with mock.patch.object(internals, "setup_onnx_logging", silent):
-        yield
+    return mock.patch.object(internals, "setup_onnx_logging", silent)
 
 
 @contextlib.contextmanager
@@ -302,8 +300,7 @@ def _plain(name: str) -> str:
     return f"__{match.group(1)}__" if match else name
 
 
-@contextlib.contextmanager
-def _recorded_graph(graphs: list[Any]) -> Iterator[None]:
+def _recorded_graph(graphs: list[Any]) -> contextlib.AbstractContextManager[object]:
     """Keep the graph that the exporter is about to write."""
     to_graph = internals._model_to_graph
 
@@ -312,8 +309,7 @@ def _recorded_graph(graphs: list[Any]) -> Iterator[None]:
         graphs[:] = made[:1]
         return made
 
-    with mock.patch.object(internals, "_model_to_graph", recording):
-        yield
+    return mock.patch.object(internals, "_model_to_graph", recording)
 
 
 def _unwritable(error: Exception, graphs: list[Any], root: str) -> list[Refusal]:

@@ -287,12 +287,10 @@ def _asked(name: str, tree: ast.Module) -> Iterator[str | int]:
     """The keys and indices that a parameter is subscripted with."""
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))):
-                if owner == name:
-                    yield key
-            case ast.Call(ast.Attribute(ast.Name(id=owner), "get" | "pop"), [ast.Constant(value=str(key)), *_]):
-                if owner == name:
-                    yield key
+            case ast.Subscript(ast.Name(owner), ast.Constant(str(key) | int(key))) if owner == name:
+                yield key
+            case ast.Call(ast.Attribute(ast.Name(owner), "get" | "pop"), [ast.Constant(str(key)), *_]) if owner == name:
+                yield key
 
 
 def _unpacked(name: str, tree: ast.Module) -> int:

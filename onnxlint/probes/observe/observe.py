@@ -2,7 +2,6 @@
 
 import linecache
 import sys
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Location, text_of
+from onnxlint.base.records import Location, grouped, text_of
 from onnxlint.probes.common.userspace import error_frames, relative
 from onnxlint.probes.examples.examples import ProbeFailure, seed_everything
 from onnxlint.probes.observe.escapes import Draw, Escape, recording
@@ -103,11 +102,8 @@ def _copy(value: torch.Tensor) -> torch.Tensor:
 
 def divergences(base: Observation, others: Sequence[Observation]) -> list[Divergence]:
     """The branches that other runs took and the reads that gave them other values, each place once."""
-    by_place: dict[tuple[str, str, int], list[Divergence]] = defaultdict(list)
-    for index, other in enumerate(others):
-        for divergence in (*_branches(base, other, index), *_reads(base, other, index)):
-            place = divergence.location
-            by_place[divergence.kind, place.path, place.line].append(divergence)
+    seen = (d for i, other in enumerate(others) for d in (*_branches(base, other, i), *_reads(base, other, i)))
+    by_place = grouped(seen, lambda d: (d.kind, d.location.path, d.location.line))
     return [replace(s[0], variations=tuple(dict.fromkeys(d.variation for d in s))) for s in by_place.values()]
 
 
@@ -145,8 +141,4 @@ def _reads(base: Observation, other: Observation, index: int) -> list[Divergence
 
 
 def _by_site(escapes: Sequence[Escape]) -> dict[tuple[Any, ...], list[Escape]]:
-    sites: dict[tuple[Any, ...], list[Escape]] = defaultdict(list)
-    for escape in escapes:
-        if escape.frames:
-            sites[escape.kind, escape.frames].append(escape)
-    return sites
+    return grouped((escape for escape in escapes if escape.frames), lambda escape: (escape.kind, escape.frames))

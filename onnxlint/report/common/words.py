@@ -14,8 +14,6 @@ NO_REASON = "no reason was recorded"
 LONGEST_DETAIL = 300  # characters of an exporter's own message
 _MOST_PLACES = 5  # of other files that a finding names
 
-EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
-
 # What becomes of a model in one exporter: a label, and a predicate of that exporter.
 _OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
     Outcome.OK: ("ok", "exports, and agrees with PyTorch"),
@@ -107,7 +105,7 @@ def exporters_of(finding: Finding) -> list[str]:
 
 def exporter_name(exporter: str) -> str:
     """How an exporter is written in a sentence."""
-    return EXPORTER_NAMES.get(exporter, clean(exporter))
+    return records.EXPORTER_NAMES.get(exporter, clean(exporter))
 
 
 def outcome_of(finding: Finding, exporter: str) -> tuple[Outcome | None, bool]:

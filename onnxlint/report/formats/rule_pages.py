@@ -11,9 +11,9 @@ from rich.text import Text
 from rich.theme import Theme
 
 from onnxlint.base.catalogue import Contract
-from onnxlint.base.records import Outcome, Severity
+from onnxlint.base.records import EXPORTER_NAMES, Outcome, Severity
 from onnxlint.report.common.console import Page
-from onnxlint.report.common.words import EXPORTER_NAMES, OUTCOME_LABELS, OUTCOME_SENTENCES
+from onnxlint.report.common.words import OUTCOME_LABELS, OUTCOME_SENTENCES
 
 FAMILIES: Mapping[str, str] = {
     "ONX1": "control flow",

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from onnxlint.base.records import Finding, Report, Severity, VerdictKind
+from onnxlint.base.records import Report, Severity, VerdictKind, grouped
 from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.printed import printed
 from onnxlint.report.formats.concise import place
@@ -14,10 +14,7 @@ def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
 
     JSON for a machine, else a line for each rule: count, code, name, and what the count is made of.
     """
-    by_rule: dict[tuple[str, str], list[Finding]] = {}
-    for finding in report.findings:
-        if show_all or not words.hidden(finding):
-            by_rule.setdefault((finding.code, finding.rule), []).append(finding)
+    shown = (finding for finding in report.findings if show_all or not words.hidden(finding))
     rows: list[dict[str, Any]] = [
         {
             "code": code,
@@ -26,7 +23,7 @@ def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
             "severities": {kind.value: n for kind in Severity if (n := sum(f.severity is kind for f in findings))},
             "verdicts": {kind.value: n for kind in VerdictKind if (n := sum(f.verdict is kind for f in findings))},
         }
-        for (code, rule), findings in by_rule.items()
+        for (code, rule), findings in grouped(shown, lambda finding: (finding.code, finding.rule)).items()
     ]
     rows.sort(key=lambda tally: (-tally["count"], tally["code"]))
     if machine:

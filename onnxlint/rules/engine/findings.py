@@ -12,7 +12,7 @@ import msgspec
 
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.catalogue import Contract, speakers
-from onnxlint.base.records import Diagnostic, Finding, Fix, Outcome, Severity, Span
+from onnxlint.base.records import EXPORTER_NAMES, Diagnostic, Finding, Fix, Outcome, Severity, Span, grouped
 from onnxlint.base.workers import ALONE, Workers
 from onnxlint.flow.state.observations import ExportCall, Observation
 
@@ -38,7 +38,6 @@ class Written(msgspec.Struct, frozen=True, array_like=True):
 
 R = TypeVar("R", Said, Written)
 _NOTHING = Store(None)
-_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo"}
 
 
 def run_rules(
@@ -55,9 +54,7 @@ def run_rules(
     `text_of(path)` is the text that was checked. What the rules said of a file is kept in `store` for the next run.
     """
     codes = sorted(code for code, contract in catalogue.items() if wanted(code, contract.name))
-    by_path: dict[str, list[Observation]] = {}
-    for observation in observations:
-        by_path.setdefault(observation.span.path, []).append(observation)
+    by_path = grouped(observations, lambda observation: observation.span.path)
     texts = {path: text_of(path) or "" for path in by_path}
     asked = msgspec.msgpack.encode((codes, list(exporters), [catalogue[code].version for code in codes]))
 
@@ -168,7 +165,8 @@ def _of_chosen_exporter(
         harmed = {e for e, outcome in finding.effects.items() if outcome is not Outcome.OK}
         if harmed == {other} and chosen.issubset(exporters) and not finding.outside:
             path, line = min((call.span.path, call.span.line) for call in calls)
-            reason = f"only {_NAMES[other]} is affected, and {path}:{line} exports with {_NAMES[min(chosen)]}"
+            harms, used = EXPORTER_NAMES[other], EXPORTER_NAMES[min(chosen)]
+            reason = f"only {harms} is affected, and {path}:{line} exports with {used}"
             finding = replace(finding, severity=Severity.NOTE, outside=reason)
         yield finding
 

@@ -11,7 +11,7 @@ from typing import TypeGuard, TypeVar, cast
 import libcst as cst
 from libcst.helpers import parse_template_expression
 
-from onnxlint.base.records import Edit, Finding, Fix, Safety
+from onnxlint.base.records import Edit, Finding, Fix, Safety, grouped
 from onnxlint.rules.engine.cst_tree import Statement, Tree, children, walk
 from onnxlint.rules.engine.source_page import Page
 
@@ -472,10 +472,7 @@ def is_loaded(site: Site, node: cst.BaseExpression) -> bool:
 
 
 def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
-    uses: dict[str, list[cst.Name]] = {}
-    for name in variables(root):
-        uses.setdefault(name.value, []).append(name)
-    return uses
+    return grouped(variables(root), lambda name: name.value)
 
 
 def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
