@@ -14,7 +14,6 @@ from onnxlint.cli.output import deliver, tell, tell_errors
 from onnxlint.cli.request import settings_request
 
 if TYPE_CHECKING:
-    from onnxlint.base.records import ModelReport
     from onnxlint.run.declare import Declared
 
 
@@ -89,6 +88,7 @@ def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | Non
 
 def _summarise(done: Declared, stdout: bool) -> None:
     from onnxlint.base.paths import display_path
+    from onnxlint.base.records import grouped
     from onnxlint.report.common.words import count
 
     if not done.fed and not done.unfed and not done.lacking:
@@ -106,9 +106,6 @@ def _summarise(done: Declared, stdout: bool) -> None:
         tell(f"{count(len(done.unfed), 'model')} could not be fed{start}:")
     for model in done.unfed:
         tell(f"  {model.name}: {model.reason}")
-    by_remedy: dict[str, list[ModelReport]] = {}
-    for model in done.lacking:
-        by_remedy.setdefault(model.remedy or "", []).append(model)
-    for remedy, lacking in by_remedy.items():
+    for remedy, lacking in grouped(done.lacking, lambda m: m.remedy or "").items():
         tell(f"{count(len(lacking), 'model')} could not be fed, such as {lacking[0].name}: {lacking[0].reason}")
         tell(f"  {remedy}, and run `onnxlint init` again")

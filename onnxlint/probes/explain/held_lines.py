@@ -1,7 +1,6 @@
 """Proof by intervention: PyTorch with one line held to what it gave on the example, against what the export gives."""
 
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,11 +8,12 @@ from enum import StrEnum
 import torch
 
 from onnxlint.base.probe_records import Probe
+from onnxlint.base.records import grouped
 from onnxlint.probes.common import numerics
 from onnxlint.probes.confirm.engines import RuntimeRefused
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, bounds_of
 from onnxlint.probes.explain.causes import Explanation
-from onnxlint.probes.exporters import Conversion, Export, line_of, torchscript
+from onnxlint.probes.exporters import Export, line_of, torchscript
 from onnxlint.probes.observe.eager import Eager
 
 
@@ -114,9 +114,6 @@ def _lines(places: Sequence[Explanation]) -> str:
 def _numbers(export: Export, place: Explanation) -> torchscript.Held:
     """What the conversions at the line of a place gave in the export; nothing where one of them gave no number."""
     at = line_of(place) if place.frames else None
-    here: dict[tuple[str, int, str], list[Conversion]] = defaultdict(list)
-    for conversion in export.conversions:
-        if conversion.frames and line_of(conversion) == at:
-            here[(*line_of(conversion), conversion.kind)].append(conversion)
+    here = grouped((c for c in export.conversions if c.frames and line_of(c) == at), lambda c: (*line_of(c), c.kind))
     numbers = {key: [c.number for c in group if c.number is not None] for key, group in here.items()}
     return numbers if all(len(numbers[key]) == len(group) for key, group in here.items()) else {}

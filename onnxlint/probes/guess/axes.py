@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onnxlint.base.probe_records import DimSpec, TensorSpec
+from onnxlint.base.records import grouped
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
@@ -94,21 +95,15 @@ def resized(guess: Guesses, sizes: Mapping[Axis, int]) -> dict[str, Guess]:
 
 def _cached(slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
     """The axes of keys and values that are kept from earlier steps: one axis of all of one shape."""
-    by_shape: dict[tuple[int, ...], list[str]] = {}
-    for name, slot in slots.items():
-        if len(slot.shape) > 2 and say.PAST.search(word(name).lower()):
-            by_shape.setdefault(slot.shape, []).append(name)
-    for shape, names in by_shape.items():
+    past = [name for name, s in slots.items() if len(s.shape) > 2 and say.PAST.search(word(name).lower())]
+    for shape, names in grouped(past, lambda name: slots[name].shape).items():
         if len(names) > 1:
             yield from (tuple((name, axis) for name in names) for axis in range(1, len(shape)))
 
 
 def _together(stuck: Sequence[Axis], slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
     """Axes of one size that may have to move as one: all of them, those at one place of every input, pairs."""
-    by_size: dict[int, list[Axis]] = {}
-    for name, axis in stuck:
-        by_size.setdefault(slots[name].shape[axis], []).append((name, axis))
-    for axes in (axes for axes in by_size.values() if len(axes) > 1):
+    for axes in (axes for axes in grouped(stuck, lambda a: _size(slots, (a,))).values() if len(axes) > 1):
         yield tuple(axes)
         for place in sorted({axis for _, axis in axes}):
             same = tuple(a for a in axes if a[1] == place)

@@ -46,9 +46,10 @@ def rehearse() -> None:
     """Import what a probe needs and export one small module through both exporters, once. Raises ImportError."""
     import numpy as np
     import onnx
-    import onnxruntime
     import torch
     from torch import nn
+
+    from onnxlint.probes.confirm import engines
 
     layers = nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
     model, example = nn.Sequential(*layers).eval(), (torch.ones(2, 2, 4, 4),)
@@ -63,10 +64,7 @@ def rehearse() -> None:
         finally:
             logging.disable(logging.NOTSET)
     assert program is not None
-    onnx.checker.check_model(program.model_proto)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    data, providers = program.model_proto.SerializeToString(), ["CPUExecutionProvider"]
-    session = onnxruntime.InferenceSession(data, options, providers=providers)
-    session.run(None, {session.get_inputs()[0].name: np.ones((3, 2, 4, 4), np.float32)})
+    proto = program.model_proto
+    onnx.checker.check_model(proto)
+    engines.ORT.run_model(proto, {proto.graph.input[0].name: np.ones((3, 2, 4, 4), np.float32)}, optimized=True)
     importlib.import_module("onnxlint.probes.process.worker")
