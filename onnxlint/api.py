@@ -1,7 +1,5 @@
 """The Python API: check files, or a model that exists already, and get the report as an object."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil
@@ -10,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from onnxlint.base import records
 from onnxlint.base.catalogue import load_catalogue
@@ -85,7 +83,7 @@ class Result:
     def __repr__(self) -> str:
         return f"<onnxlint.Result: {self.sentence}>"
 
-    def about(self, findings: Collection[Finding]) -> Result:
+    def about(self, findings: Collection[Finding]) -> Self:
         """The same with these findings alone, and all that was said of the models."""
         remaining = tuple(f for f in self.report.findings if f in findings)
         return replace(self, report=replace(self.report, findings=remaining))

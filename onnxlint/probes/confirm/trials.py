@@ -1,12 +1,10 @@
 """Confirmation: an exported file in every runtime, against eager, on the example and on every variation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -125,7 +123,7 @@ class Confirmation:
         numbers = ((name, run.leaves.get(name)) for name in self.vanished)
         return [n for n, v in numbers if isinstance(v, (bool, int, float)) and v != example.leaves.get(n)]
 
-    def otherwise_than(self, other: Trial) -> Confirmation:
+    def otherwise_than(self, other: Trial) -> Self:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
         return self.agreeing_on([t for t in self.failing if t.result is other.result and t.gap <= MORE * other.gap])
 
@@ -137,7 +135,7 @@ class Confirmation:
         """What to know of an export although its outputs are right."""
         return Evidence(probe.name, self.export.exporter, cause, Outcome.OK, frames, detail, "example")
 
-    def agreeing_on(self, trials: list[Trial]) -> Confirmation:
+    def agreeing_on(self, trials: list[Trial]) -> Self:
         """The same, with these trials counted as agreeing."""
         return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
 

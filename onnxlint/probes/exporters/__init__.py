@@ -1,12 +1,10 @@
 """What both exporters have in common: the leaves of the arguments, and the record of one export."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import torch
 from torch.utils import _pytree as pytree
@@ -37,7 +35,7 @@ class Example:
         """The inputs in the order of `parameters`."""
         return (*self.args, *self.kwargs.values())
 
-    def called_with(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
+    def called_with(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Self:
         """The same call with other values."""
         return replace(self, args=args, kwargs=kwargs)
 
@@ -101,7 +99,7 @@ class Guard:
             values[symbol] = tensor.shape[axis]
         return {"True": True, "False": False}.get(str(self.expression.subs(values)))
 
-    def implies(self, other: Guard) -> bool:
+    def implies(self, other: Self) -> bool:
         """Whether this guard pins an expression to a number with which the other condition holds anyway."""
         if type(self.expression).__name__ != "Equality":
             return False

@@ -1,10 +1,8 @@
 """What a built model says about its inputs: attributes, `config`, position tables and the first layers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from torch import nn
 
@@ -17,11 +15,11 @@ class Slot(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
 
-    def resized(self, axis: int, size: int) -> Slot:
+    def resized(self, axis: int, size: int) -> Self:
         """The tensor with another size on one axis."""
         shape = list(self.shape)
         shape[axis] = size
-        return Slot(self.dtype, tuple(shape))
+        return self._replace(shape=tuple(shape))
 
 
 class Plain(NamedTuple):

@@ -1,11 +1,9 @@
 """An input on which an export and PyTorch disagree, as the scripts that show it need it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -46,7 +44,7 @@ class Counterexample:
     limit: float = 0.0
     setup: Setup = DEFAULT
     calls: int = 1
-    whole: Counterexample | None = None
+    whole: Self | None = None
     answered: Answered | None = None
     preamble: str = ""
     held: Mapping[tuple[str, int, str], Sequence[float]] = field(default_factory=dict)

@@ -1,11 +1,9 @@
 """One input as a search moves it: along a gradient, by scaling, by putting values in; in its declared ranges."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch.utils import _pytree as pytree
@@ -65,11 +63,11 @@ class Point:
         before, self.flat = self.flat, [moved.get(id(leaf), leaf) for leaf in self.flat]
         return not all(torch.equal(self.flat[index], before[index]) for index, _ in slopes.values())
 
-    def scaled(self, factor: float) -> Point:
+    def scaled(self, factor: float) -> Self:
         """The input with every floating-point leaf multiplied."""
         return self._mapped(lambda i, leaf: leaf * factor if leaf.is_floating_point() else leaf)
 
-    def mutated(self, number: int, chance: random.Random, hints: Sequence[float]) -> Point:
+    def mutated(self, number: int, chance: random.Random, hints: Sequence[float]) -> Self:
         """Another input near this one: a value, or a hint from the code, put at all, half or one of its places."""
         share = (1.0, 0.5, 0.25, 0.0)[number % 4]
         level = number // 4 if number < 24 else chance.randrange(1000)
@@ -89,7 +87,7 @@ class Point:
 
         return self._mapped(change)
 
-    def drawn(self, number: int) -> Point:
+    def drawn(self, number: int) -> Self:
         """Another input of the same kind, every number of it by chance."""
         chance = torch.Generator().manual_seed(number)
 
@@ -116,7 +114,7 @@ class Point:
             return min(most, least + 2**level)
         return (least, most, (least + most) // 2)[level] if level < 3 else least + int((most - least + 1) * one)
 
-    def _mapped(self, change: Callable[[int, torch.Tensor], torch.Tensor]) -> Point:
+    def _mapped(self, change: Callable[[int, torch.Tensor], torch.Tensor]) -> Self:
         """One tensor passed twice stays one tensor."""
         made: dict[int, torch.Tensor] = {}
         for index, leaf in enumerate(self.flat):

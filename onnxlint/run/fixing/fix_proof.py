@@ -1,7 +1,5 @@
 """Whether fixes hold where a model is at hand: eager gives what it gave, and the exporters no longer disagree there."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
