@@ -20,7 +20,7 @@ class FunctionalDropout(Rule):
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Pass `training=self.training`; outside of a module's method there is no mode to pass."""
-        owner = site.owner(call) if site.is_module(call) else None
+        owner = site.owner(call)
         name = call_name(call)
         if owner is None or not name or name[0].isupper():
             return None  # in upper case it is a module made in forward: it belongs in `__init__`

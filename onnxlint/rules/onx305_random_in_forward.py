@@ -49,7 +49,7 @@ class RandomInForward(Rule):
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: in eval mode the output is no longer random, which is the point."""
         mean, branch, changing = _mean(site, call), asking(site, call), _changing(site, call)
-        owner = site.owner(call) if (mean or branch or changing) and site.is_module(call) else None
+        owner = site.owner(call) if mean or branch or changing else None
         if owner is None:
             return None
         if mean is not None and _is_noise(site, call):

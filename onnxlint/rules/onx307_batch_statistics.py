@@ -20,7 +20,7 @@ class BatchStatistics(Rule):
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""
-        owner = site.owner(call) if site.is_module(call) else None
+        owner = site.owner(call)
         if owner is None or not call_name(call).endswith("batch_norm"):
             return None
         statistics = (argument(call, "running_mean", 1), argument(call, "running_var", 2))

@@ -95,8 +95,10 @@ class Site:
         return holder if isinstance(holder, cst.FunctionDef) else None
 
     def owner(self, node: cst.CSTNode) -> str | None:
-        """The name of the object whose method a node stands in (`self`); None outside of methods."""
-        function = self.function(node)
+        """The name of the `nn.Module`, as far as its own text tells, whose method a node stands in (`self`), if any."""
+        cls, function = self.holder(node, cst.ClassDef), self.function(node)
+        if cls is None or any(self.tree.code(b.value).endswith("autograd.Function") for b in cls.bases):
+            return None  # which has no `training` flag
         # The compound statement in whose block it stands is the class, or else it is no method.
         while function is not None and not isinstance(self.holder(function, cst.BaseCompoundStatement), cst.ClassDef):
             function = self.function(function)
@@ -109,11 +111,6 @@ class Site:
         """The statements of the block that a statement stands in, those of one line each for itself."""
         suite = self.holder(statement, cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module)
         return flat(suite) if suite is not None else [statement]
-
-    def is_module(self, node: cst.CSTNode) -> bool:
-        """Whether the class around a node is given a `training` flag: an `nn.Module`, as far as its own text tells."""
-        cls = self.holder(node, cst.ClassDef)
-        return cls is not None and not any(self.tree.code(b.value).endswith("autograd.Function") for b in cls.bases)
 
     def uses(self, root: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a variable stands in a class or function, in source order; see `variables`."""
