@@ -1,7 +1,7 @@
 """The vocabulary of onnxlint as frozen records, without tree nodes, that go to JSON and back."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -263,6 +263,11 @@ class Diagnostic:
     message: str
     path: str | None = None
     line: int | None = None
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Several as one phrase: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def text_of(error: BaseException | None) -> str:

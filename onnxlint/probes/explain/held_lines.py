@@ -8,7 +8,7 @@ from enum import StrEnum
 import torch
 
 from onnxlint.base.probe_records import Probe
-from onnxlint.base.records import grouped
+from onnxlint.base.records import grouped, listed
 from onnxlint.probes.common import numerics
 from onnxlint.probes.confirm.engines import RuntimeRefused
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, bounds_of
@@ -106,9 +106,8 @@ class _Hold:
 def _lines(places: Sequence[Explanation]) -> str:
     """`line 3`, `lines 3 and 5`; with their files where these are several."""
     several = len({place.frames[0].path for place in places}) > 1
-    ats = [(place.frames[0].path, place.frames[0].line) for place in places]
-    lines = [f"{path}:{line}" if several else str(line) for path, line in ats]
-    return f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines[:-1])} and {lines[-1]}"
+    lines = [f"{path}:{line}" if several else str(line) for path, line in map(line_of, places)]
+    return f"line{'s' * (len(lines) > 1)} {listed(lines)}"
 
 
 def _numbers(export: Export, place: Explanation) -> torchscript.Held:

@@ -2,14 +2,14 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from onnxlint.base.probe_records import DECLARED, SYNTHESISED, TARGET, Probe, ProbeResult
-from onnxlint.base.records import Assumed, ModelReport, ModelStatus
+from onnxlint.base.records import Assumed, ModelReport, ModelStatus, listed
 from onnxlint.base.specs import format_spec
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.nested import nested
@@ -155,17 +155,13 @@ def _notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
     if assumed.arguments:
         lines.append("arguments: the smallest with which it could be built; real ones may take other paths")
     for name, axes in shaped.together.items():
-        lines.append(f"{name}: {_listed([f'axis {axis} of {p}' for p, axis in axes])} moved together")
+        lines.append(f"{name}: {listed([f'axis {axis} of {p}' for p, axis in axes])} moved together")
     dims = ((name, axis, dim) for name, spec in shaped.inputs.items() for axis, dim in enumerate(spec.dims))
     if fixed := [f"axis {axis} of {name} ({dim.size})" for name, axis, dim in dims if dim.name is None]:
-        lines.append(f"fixed, since PyTorch takes no other size or they are features: {_listed(fixed)}")
+        lines.append(f"fixed, since PyTorch takes no other size or they are features: {listed(fixed)}")
     for name, (_, high) in assumed.ranges.items():
         lines.append(f"{name}: whole numbers up to {high:g}, the last row of the table they are looked up in")
     return tuple(lines)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _toml(value: Any) -> str:

@@ -90,11 +90,8 @@ def also(finding: Finding) -> str:
     others = [f"{visible(span.path)}:{span.line}" for span in finding.also if span.path != finding.span.path]
     if len(others) > _MOST_PLACES:
         others[_MOST_PLACES - 1 :] = [f"{len(others) - _MOST_PLACES + 1} more places"]
-    return ", ".join(filter(None, (f"line{'s' * (len(lines) > 1)} " * bool(lines) + _listed(lines), _listed(others))))
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    here = f"line{'s' * (len(lines) > 1)} {records.listed(lines)}" if lines else ""
+    return ", ".join(filter(None, (here, records.listed(others))))
 
 
 def exporters_of(finding: Finding) -> list[str]:
