@@ -1,14 +1,10 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety, Severity
+from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Squeeze
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, argument, call_name, elements, is_name, keywords, literal
+from onnxlint.rules.engine.site import Site, argument, elements, is_name, keywords, literal
 from onnxlint.rules.helpers.value_kinds import sizes_of
-
-_ELEMENTWISE = frozenset(
-    "squeeze sigmoid tanh relu exp log softplus abs clamp float double detach cpu neg sqrt".split()
-)
 
 
 class SqueezeAllDims(Rule):
@@ -19,17 +15,7 @@ class SqueezeAllDims(Rule):
             yield Objection(
                 "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
                 "name the axis that is to go, the one of length 1: `squeeze(dim)`",
-                severity=Severity.NOTE if self._is_output(node) else None,
             )
-
-    def _is_output(self, node: Node) -> bool:
-        """Where it is given back, at most through a function of each element: the file gives what eager gives."""
-        outer = self.parent(node)
-        while isinstance(outer, (cst.Arg, cst.Attribute, cst.Call)):
-            if isinstance(outer, cst.Call) and call_name(outer) not in _ELEMENTWISE:
-                return False
-            outer = self.parent(outer)
-        return isinstance(outer, cst.Return)
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: with a batch of one the output keeps an axis that it used to lose."""
