@@ -63,7 +63,6 @@ class Targets(Expressions):
             v = record_items(self.engine, v)
         if isinstance(v, dom.Shape):
             parts = unpack_shape(self.engine, v, count, starred, names)
-            self._know_rank(v.tensor, parts, starred)
         elif isinstance(v, dom.Tensor):
             if starred is not None:  # without a star, eager itself takes one length only
                 self.engine.report_loop(target, v)
@@ -83,13 +82,6 @@ class Targets(Expressions):
             parts = [v if isinstance(v, (dom.Config, dom.Data, dom.Array)) else dom.UNKNOWN] * count
         for element, part in zip(target.elts, parts, strict=False):
             self.assign(element, part)
-
-    def _know_rank(self, t: dom.Tensor, sizes: list[dom.Value], starred: int | None) -> None:
-        """`b, n, c = x.shape`: from here on `x` has three axes, of these sizes."""
-        dims = [d for d in sizes if isinstance(d, (dom.Dim, dom.Const, dom.Config, dom.Data))]
-        if t.dims is None and starred is None and len(dims) == len(sizes):
-            known = replace(t, dims=tuple(dims), lead=None)
-            self.scope.names.update({name: known for name, held in self.scope.names.items() if held is t})
 
     def assign_attribute(self, target: ast.Attribute, v: dom.Value, augmented: bool) -> None:
         """`obj.name = value`."""

@@ -371,14 +371,6 @@ class Conditions(Arithmetic):
                 held = self.scope.names.get(name)
                 if isinstance(held, dom.Dim) and isinstance(self.eval(other), (dom.Const, dom.Config)):
                     self.scope.names[name] = dom.CONFIG
-            case ast.Compare(
-                ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))), [sign], [other]
-            ) if isinstance(sign, equality):
-                t, size = self.scope.names.get(name), self.eval(other)
-                known = isinstance(t, dom.Tensor) and t.dims is not None and 0 <= axis < len(t.dims)
-                if isinstance(t, dom.Tensor) and known and isinstance(size, (dom.Const, dom.Config)):
-                    dims = t.dims or ()
-                    self.scope.names[name] = replace(t, dims=(*dims[:axis], size, *dims[axis + 1 :]))
 
     def report_assertion(
         self, node: ast.expr, v: dom.Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]

@@ -46,10 +46,3 @@ class M(nn.Module):
 )
 def test_a_batch_is_cut(made: str, cut: bool) -> None:
     assert any(line.startswith("SizeSplit") for line in told(CUT.format(made=made))) is cut
-
-
-@pytest.mark.parametrize(("asserted", "seen"), [("x.shape[1] == 1", False), ("x.shape[2] == 1", True), ("True", True)])
-def test_an_axis_that_is_asserted_to_be_one_is_squeezed_for_good(asserted: str, seen: bool) -> None:
-    body = f"b, n, c = x.shape\n        assert {asserted}\n        x = x.squeeze(1)\n        n = 1"
-    lines = told(MODEL.replace("n = x.shape[0]", body).format(made="x"))
-    assert any(line.startswith("Squeeze") for line in lines) is seen
