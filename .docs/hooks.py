@@ -13,8 +13,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from onnxlint.base.catalogue import Contract, load_catalogue
-from onnxlint.base.records import Outcome
-from onnxlint.report.common.words import EXPORTER_NAMES, OUTCOME_SENTENCES
+from onnxlint.base.records import EXPORTER_NAMES, Outcome
+from onnxlint.report.common.words import OUTCOME_SENTENCES
 from onnxlint.report.formats.rule_pages import FAMILIES, sections
 
 EXPORTERS = {name: told for name, told in EXPORTER_NAMES.items() if name != "eager"}
