@@ -137,7 +137,8 @@ def _copied(call: OperatorCall) -> dom.Value:
     v = call.args[0] if call.args else dom.UNKNOWN
     of = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else None
     own = isinstance(of, ast.Name) and of.id == "self"
-    tensor = next((t for t in (v, *dom.contents(v)) if isinstance(t, dom.Tensor) and t.source == "input"), None)
+    inner = dom.contents(v) if call.op == "deepcopy" else ()  # `copy.copy` leaves what a list or a dict holds
+    tensor = next((t for t in (v, *inner) if isinstance(t, dom.Tensor) and t.source == "input"), None)
     if tensor is not None and call.engine.context.tracing:
         call.engine.emit(observations.TensorFromPython, call.node, tensor.trace, call=call.name, source="tensor")
     return call.engine.copied(v, call.node) if own and isinstance(v, dom.Instance) else v

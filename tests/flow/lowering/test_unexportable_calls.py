@@ -196,10 +196,13 @@ FOUND = {
         ["CustomCall: ops.roi_ext.pool(x)"],
     ),
     "a copy by Python": ("return copy.deepcopy(x)", ["TensorFromPython copy.deepcopy tensor: copy.deepcopy(x)"]),
-    "a copy of a list of inputs": (
-        "return copy.copy([x, x])[0]",
-        ["TensorFromPython copy.copy tensor: copy.copy([x, x])"],
+    "a deep copy of a list of inputs": (
+        "return copy.deepcopy([x, x])[0]",
+        ["TensorFromPython copy.deepcopy tensor: copy.deepcopy([x, x])"],
     ),
+    "a shallow copy of a list of inputs": ("return copy.copy([x, x])[0]", []),
+    "a shallow copy of a dict of inputs": ("return copy.copy({'a': x})['a']", []),
+    "a shallow copy of an input": ("return copy.copy(x)", ["TensorFromPython copy.copy tensor: copy.copy(x)"]),
     "a copy of a number": ("return x * copy.deepcopy(3)", []),
     "a layer built for a size": (
         "n = x.shape[0]\nreturn nn.Unflatten(0, (n // 2, 2))(x)",
