@@ -390,7 +390,7 @@ total = sizes.prod(1).sum()
     [
         ("for h, w in sizes:\n    x = x / h\nreturn x", "ONX104"),
         ("for i, (h, w) in enumerate(sizes):\n    x = x / h\nreturn x", "ONX104"),
-        ("assert not total == k\nreturn x", "ONX103"),
+        ("assert total == k\nreturn x", "ONX103"),
         ("return x.flatten(2)[:, :, : int(total)]", "ONX401"),
     ],
 )

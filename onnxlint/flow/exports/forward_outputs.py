@@ -24,8 +24,9 @@ def returned(frame: Running, node: ast.expr, v: Value) -> None:
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1 and not registered:
         outputs: list[Extra] = []
         parameters = [p.arg for p, _ in frame.unit.positional] if frame.unit is not None else []
-        noted = isinstance(v, Dict) and isinstance(node, ast.Name) and node.id in parameters  # by a part of a model
-        if not noted and not (isinstance(v, Tensor) and v.parameter):  # what went in comes out: a layer that is off
+        # A dict that a part adds to is for the next part; a tensor that comes out as it went in, a layer that is off.
+        handed_on = isinstance(v, Dict) and isinstance(node, ast.Name) and node.id in parameters
+        if not handed_on and not (isinstance(v, Tensor) and v.parameter):
             _look(frame, node, v, outputs)
         engine.gives_back(outputs)
 

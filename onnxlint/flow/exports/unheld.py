@@ -185,7 +185,9 @@ def code_of(text: str) -> str:
     return _TALK.sub("", text)
 
 
-def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable]) -> str:
+def uncalled(
+    c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable], bases: tuple[ClassInfo, ...] = ()
+) -> str:
     """Why nothing calls the forward of a class, each object of which is a `self.part`; empty where something may."""
     parts: list[tuple[ModuleInfo, str]] = []
     for info in c.module.project.naming(c.name):
@@ -197,19 +199,27 @@ def uncalled(c: ClassInfo, exported: Set[ClassInfo], reached: Container[Hashable
                 if not exported and _is_called(info, text, part[1]):
                     return ""  # seen fast for most
                 parts.append((info, part[1]))
-            elif not part and (head != "class " if called else _PASSED.search(head)) and info.lookup(c.name) is c:
-                derived = None if called else _heir(info, head)
-                if derived is None or not (derived.methods.get("forward") or uncalled(derived, exported, reached)):
-                    return ""
+            elif (
+                not part
+                and (head != "class " if called else _PASSED.search(head))
+                and info.lookup(c.name) is c
+                and (called or _runs_in_heir(info, head, exported, reached, (*bases, c)))
+            ):
+                return ""
     if parts and not exported and all(_is_for_training(*part) for part in parts):
         return "only training calls its forward"
     return "no export calls its forward" if parts and all(_idle(c, *p, exported, reached) for p in parts) else ""
 
 
-def _heir(info: ModuleInfo, head: str) -> ClassInfo | None:
-    """The class whose definition begins with this text."""
+def _runs_in_heir(
+    info: ModuleInfo, head: str, exported: Set[ClassInfo], reached: Container[Hashable], bases: tuple[ClassInfo, ...]
+) -> bool:
+    """False where a class that derives from the last of `bases`, by this text, has its own forward or no caller."""
     heir = _HEIR.fullmatch(head)
-    return info.classes.get(heir[1]) if heir is not None else None
+    derived = info.classes.get(heir[1]) if heir is not None else None
+    if derived is None or derived in bases:  # a name that is bound anew, or bases in a circle
+        return True
+    return not (derived.methods.get("forward") or uncalled(derived, exported, reached, bases))
 
 
 def _is_called(info: ModuleInfo, text: str, part: str) -> bool:

@@ -21,7 +21,7 @@ class Writes(Emitter):
         self.renewed: set[tuple[dom.Object, str]] = set()  # attributes that forward sets before it counts on
 
     def written_in_place(self, t: dom.Tensor, target: ast.AST, node: ast.AST) -> None:
-        """An in-place operator on a named view of something that depends on the inputs."""
+        """An in-place operator on a view of what is no weight: an input, or what forward makes."""
         # Measured: the exporter puts a write into a slice back only where both stand in one line of the source.
         row = t.view == "row"
         here = t.view in ("index", "select", "row") and not (row and isinstance(target, ast.Name))

@@ -176,7 +176,7 @@ def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | No
     for node in nodes_of(function):
         if isinstance(node, ast.For):
             rows = ((n.id, v) for n, v in _looped(node.target, node.iter) if isinstance(n, ast.Name))
-            yield from ((node.lineno, frozenset((name,)), root(v), True) for name, v in rows)
+            yield from ((node.lineno, frozenset((name,)), root(v), False) for name, v in rows)
         if not isinstance(node, ast.Assign):
             continue
         names: set[str] = set()

@@ -11,8 +11,8 @@ _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
 _MENTIONED = re.compile(r"self\.(\w++)")
 _WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
 _USED = re.compile(r"self\.(\w++)(?![^\S\n]*(?:[-+*/|&]|//)?=(?!=)|\.(?:append|extend|add|update)\()")
-# The targets of `self.a, self.b = …`.
 _COUNTING = re.compile(r"self\.(\w++) *=(?!=) *(?:[\w.]+ *[-+*/]+ *)?self\.\1\b")  # `self.n = self.n + 1`
+# The targets of `self.a, self.b = …`.
 _TARGETS = re.compile(r"^[^\S\n]*\(?(?:[\w.]+[^\S\n]*,[^\S\n]*)+[\w.]*\)?[^\S\n]*=(?!=)", re.MULTILINE)
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 

@@ -392,3 +392,25 @@ class RotatedHead(Template):
 def test_a_part_that_a_method_calls_which_training_alone_does(test: str, why: str, own: str) -> None:
     (info,) = project_of(PRELUDE + TARGETS.format(test=test, own=own)).modules.values()
     assert {uncalled(info.classes[name], frozenset(), ()) for name in ("Targets", "RotatedTargets")} == {why}
+
+
+def test_classes_that_derive_from_each_other_have_an_end() -> None:
+    text = """
+class Base(nn.Module):
+    def forward(self, x):
+        return x
+class One(Two): pass
+class Two(One, Base): pass
+class Again(Again, Base): pass
+class Holder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.again = One(), Again()
+        self.two = Two()
+    def forward(self, x):
+        if self.training:
+            return self.one(x), self.two(x), self.again(x)
+        return x
+"""
+    (info,) = project_of(PRELUDE + text).modules.values()
+    assert [uncalled(info.classes[name], frozenset(), ()) for name in ("One", "Two", "Again")] == ["", "", ""]

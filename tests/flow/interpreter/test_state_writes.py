@@ -168,6 +168,7 @@ class M(nn.Module):
         ("out = out.view(2, -1)\nout[:, 2:] = x", []),
         ("for row in out:\n    row[:3] = 1", ["row[:3]"]),
         ("for row in out.unbind(0):\n    row.fill_(1)", ["row.fill_(1)"]),
+        ("for row in out:\n    row.fill_(1)\nout = out[0]", ["row.fill_(1)"]),
         ("for i, row in enumerate(out):\n    row.copy_(x[i])", ["row.copy_(x[i])"]),
         ("for item, row in zip(xs, out):\n    row[: item.shape[0]].copy_(item)", ["row[: item.shape[0]]"]),
         ("for row in out:\n    row = row * 2\n    row[:3] = 1", []),
