@@ -1,4 +1,4 @@
-"""The keys under which a project keeps truths alone, as in `batch["normalized"] = True`: who reads one asks a flag."""
+"""The keys that a project keeps flags and counts under: who reads one, as in `batch["normalized"]`, reads no tensor."""
 
 import re
 from collections.abc import Sequence
@@ -9,11 +9,6 @@ _KEPT = re.compile(r"""\[(['"])(\w+)\1\] *[-+*/|&]?=(?!=) *((?:True|False|\d+) *
 
 
 def keys_of_flags(modules: Sequence[ModuleInfo]) -> frozenset[str]:
-    """The keys of dicts that some statement sets to True or False, and none to anything else."""
-    flags, others = set[str](), set[str]()
-    texts = (info.source.text for info in modules)
-    for text in [text for text in texts if "] = " in text]:
-        flags.update(key for _, key, truth in _KEPT.findall(text) if truth)
-    for info in modules if flags else ():
-        others.update(key for _, key, truth in _KEPT.findall(info.source.text) if not truth)
-    return frozenset(flags - others)
+    """The keys of dicts that every statement that sets them sets to True, False or a whole number."""
+    kept = [match for info in modules for match in _KEPT.findall(info.source.text)]
+    return frozenset(key for _, key, flag in kept if flag) - {key for _, key, flag in kept if not flag}

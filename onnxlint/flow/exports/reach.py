@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
 from posixpath import dirname, join, normpath
-from typing import Any
 
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.dict_flags import keys_of_flags
@@ -421,13 +420,14 @@ def with_reach(
     outside, callers, reached = reach.outside(), reach.callers(), []
     scripts = (source_of(info, name.partition(".")[0]) for info, name in reach.exporting)
     called = methods_called(scripts, [source_of(info, name.partition(".")[0]) for info, name, _ in reach.roots])
-    common: dict[str, Any] = {"called": called, "set_length": of_set_length(modules), "flags": keys_of_flags(modules)}
-    common["inferring"] = tuple(n for n in ("infer", "inference") if any(f".{n}(" in i.source.text for i in modules))
+    set_length, flags = of_set_length(modules), keys_of_flags(modules)
+    inferring = tuple(n for n in ("infer", "inference") if any(f".{n}(" in info.source.text for info in modules))
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         mine = tuple(name for name in callers if name.startswith(paths))
-        reached.append(replace(part, outside=own, callers=mine, **common))
+        common = replace(part, called=called, set_length=set_length, inferring=inferring, flags=flags)
+        reached.append(replace(common, outside=own, callers=mine))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         texts = (info.source.text for info in modules if not reach.is_test(info))

@@ -38,7 +38,7 @@ class Part:
     `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
     methods that scripts call on whatever they export. `set_length` are classes whose sequences have a set length.
     `inferring` are names of methods for inference that something calls, `configured` classes that
-    YAML files name, or all where whole models come out of files. `flags` are keys of dicts that hold truths alone.
+    YAML files name, or all where whole models come out of files. `flags` are keys of dicts that hold flags alone.
     """
 
     modules: tuple[ModuleInfo, ...]

@@ -40,7 +40,7 @@ class InContext(Protocol):
     context: Context
     frames: Sequence[Running]  # innermost last
     table: OpTable
-    flags: frozenset[str]  # keys of dicts that hold truths alone
+    flags: frozenset[str]  # keys of dicts that hold flags and counts alone
 
     def within(self, **changes: Any) -> AbstractContextManager[None]: ...
     def narrow(self, **changes: Any) -> None: ...

@@ -1,4 +1,4 @@
-"""What a project keeps truths alone under is no tensor where it is read; what anything else is kept under may be."""
+"""What a project keeps flags alone under is no tensor where it is read; what anything else is kept under may be."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Detector(nn.Module):
     [
         ('"normalized"', "False", True),
         ("'normalized'", "True", True),
+        ('"normalized"', "1  # of two", True),
+        ('"normalized"', "0.5", False),
         ('"other"', "False", False),
         ('"normalized"', 'batch["features"].max() <= 1', False),
         ('"normalized"', "Falsehood()", False),
