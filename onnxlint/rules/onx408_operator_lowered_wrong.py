@@ -8,6 +8,9 @@ _RESULTS = {
     Outcome.RUNTIME_ERROR: "something that ONNX Runtime does not load",
 }
 
+_BY_WHERE = "give the mask as many axes as the tensor has, and write `torch.where(mask, value, tensor)`"
+_OTHERWISE = "say it with other operators (see the rule), and compare the file with PyTorch"
+
 
 class OperatorLoweredWrong(Rule):
     """Object to an operator that an exporter translates to something else."""
@@ -18,8 +21,9 @@ class OperatorLoweredWrong(Rule):
             if outcome is Outcome.RUNTIME_ERROR and call.exporters_with(Outcome.EXPORT_ERROR):
                 continue  # told along with what the other exporter refuses
             if exporters and type(call) is Call:  # any other type has a rule of its own
+                what = f"a write to `{self.source(node)}`" if call.op == "index_put" else f"`{call.op}`"
                 yield Objection(
-                    f"{named(exporters)} translate{'s' * (len(exporters) == 1)} `{call.op}`{call.form} to {result}",
-                    "say it with other operators (see the rule), and compare the file with PyTorch",
+                    f"{named(exporters)} translate{'s' * (len(exporters) == 1)} {what}{call.form} to {result}",
+                    _BY_WHERE if call.detail[:6] == "a mask" else _OTHERWISE,
                     effects=dict.fromkeys(exporters, outcome),
                 )

@@ -172,7 +172,9 @@ class Call(Operation, frozen=True):
     @property
     def form(self) -> str:
         """The detail, as the end of a phrase."""
-        return f" {self.detail}" if self.detail[:3] == "of " else f" with `{self.detail}`" if self.detail else ""
+        if not self.detail or self.detail[:3] == "of ":
+            return f" {self.detail}" if self.detail else ""
+        return f" with {self.detail}" if self.detail[:2] == "a " else f" with `{self.detail}`"
 
 
 class RandomDraw(Call, frozen=True):
