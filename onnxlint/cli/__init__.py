@@ -14,6 +14,7 @@ from onnxlint import __version__
 from onnxlint.base import interrupts
 
 FAILED = 2
+COMPLETE = "_ONNXLINT_COMPLETE"  # the variable by which a shell asks for completions, as click names it
 WATCHED = "ONNXLINT_WATCHED"  # in the environment of a check that `--watch` has started: it does not watch itself
 
 _COMMANDS: Mapping[str, str] = {
@@ -69,28 +70,27 @@ class Main(click.Group):
         items = [CompletionItem(name, help=text) for name, text in _COMMANDS.items() if name.startswith(incomplete)]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. An interrupt is one line whenever it comes; click ends the line of `^C` in files too."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            click.echo(err=True, nl=sys.stderr.isatty())
-            raise click.Abort from error
-
-    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""
         argv = list(sys.argv[1:] if args is None else args)
-        extra |= {"standalone_mode": False, "prog_name": "onnxlint", "obj": argv}
+        if instruction := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete
+
+            sys.exit(shell_complete(self, {"obj": argv}, "onnxlint", COMPLETE, instruction))
         try:
-            code = super().main(argv, **extra)
+            # As click's own `main` does, which writes an empty line wherever an interrupt comes, into files too.
+            with self.make_context("onnxlint", [*argv], obj=argv) as ctx:
+                code = self.invoke(ctx)
             sys.exit(code if isinstance(code, int) else 0)
+        except click.exceptions.Exit as ended:
+            sys.exit(ended.exit_code)
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)
             click.echo(_harmless(shown.getvalue()), nl=False, err=True)
             sys.exit(FAILED)
         except (click.Abort, KeyboardInterrupt):
-            click.echo("onnxlint: interrupted", err=True)
+            click.echo("\n" * sys.stderr.isatty() + "onnxlint: interrupted", err=True)  # `^C` stands on a line there
             sys.exit(interrupts.exit_code())
         except BrokenPipeError:
             silence_stdout()

@@ -61,6 +61,15 @@ def test_at_any_moment_it_ends_the_command_in_one_line(module: str, tmp_path: Pa
     assert (done.returncode, done.stderr) == (130, "onnxlint: interrupted\n")
 
 
+def test_while_flags_are_read_it_is_one_line_too(tmp_path: Path) -> None:
+    program = (
+        "import sys, click\nfrom onnxlint.__main__ import run\n\n\ndef pressed(*_):\n    raise KeyboardInterrupt\n\n\n"
+        "click.Group.parse_args = pressed\nsys.argv = ['onnxlint', 'rules']\nrun()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "onnxlint: interrupted\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(number: signal.Signals, tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ def command(shell: str) -> int:
     zsh:   eval "$(onnxlint completion zsh)"         in ~/.zshrc, after compinit
     fish:  onnxlint completion fish | source         in ~/.config/fish/config.fish
     """
-    from onnxlint.cli import main
+    from onnxlint.cli import COMPLETE, main
 
     completer = get_completion_class(shell)
     assert completer is not None
-    script = completer(main, {}, "onnxlint", "_ONNXLINT_COMPLETE").source()
+    script = completer(main, {}, "onnxlint", COMPLETE).source()
     # That for fish takes a comma in a value for its end; a list of rules has commas.
     return deliver(script.replace('(string split "," $completion)', '(string split -m 1 "," $completion)'), "text")
