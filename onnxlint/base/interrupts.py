@@ -79,6 +79,32 @@ def deferred() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def told(tell: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile `tell` is called where a signal would raise KeyboardInterrupt, which is raised in the end: it may come
+    between any two steps, and Python only prints it where it comes in a destructor or a callback of the collector."""
+    ours = threading.current_thread() is threading.main_thread()  # handlers run in the main thread alone
+    before = {n: handler for n in SIGNALS if ours and callable(handler := signal.getsignal(n))}
+    seen: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        try:
+            before[signal.Signals(number)](number, frame)
+        except KeyboardInterrupt:
+            seen.append(number)
+            tell()
+
+    try:
+        for number in before:
+            signal.signal(number, hear)
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+        if seen:
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
 def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Meanwhile the signals that end the run go to a handler; what is ignored stays so."""
     heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

@@ -106,6 +106,37 @@ def test_a_signal_waits_where_another_thread_would_take_it() -> None:
         other.join()
 
 
+class Pressed:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_is_told_wherever_it_comes_and_raised_in_the_end() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    done: list[str] = []
+
+    def work() -> None:
+        with interrupts.told(lambda: done.append("told")):
+            Pressed()  # Python would print what is raised there
+            signal.raise_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "that ends this process as ever"
+            done.append("to the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["told", "told", "to the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_raises_nothing_is_not_told() -> None:
+    seen: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
+    with interrupts.told(lambda: seen.append(0)):
+        signal.raise_signal(signal.SIGINT)
+    assert seen == [signal.SIGINT]
+
+
 def test_handlers_are_as_before_after_an_error() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ValueError, match="x"), interrupts.handled_by(lambda *_: None), interrupts.deferred():

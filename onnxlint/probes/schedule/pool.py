@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import IO, Any
 
 import onnxlint
+from onnxlint.base import interrupts
 from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import Outcome
 from onnxlint.probes.live.snapshot import ENVIRONMENT
@@ -25,7 +26,7 @@ from onnxlint.probes.process.process_ends import Death
 
 RUNNER = "onnxlint.probes.process.worker:run_probe"
 PATIENCE = 10.0  # seconds for the server to end what models have left, and for interrupted probes to say what is known
-Events = queue.SimpleQueue[Any]  # futures that are done, and (model, stage)
+Events = queue.SimpleQueue[Any]  # futures that are done, (model, stage), and None for an interrupt
 OnStage = Callable[[str, str], None]  # is told the model and the stage
 Results = Iterator[tuple[Probe, ProbeResult]]
 
@@ -165,21 +166,24 @@ def as_they_finish(
     """Yield every probe with the outcome of its future; `end` has the futures come to an end within so many seconds.
 
     `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the probes are ended, what is known of the
-    models that were running is yielded, and then KeyboardInterrupt is raised.
+    models that were running is yielded, and then KeyboardInterrupt is raised; never while a result is dealt with.
     """
     waiting: dict[Any, Probe] = {}
     try:
-        for probe in probes:
-            future = submit(probe)
-            waiting[future] = probe
-            future.add_done_callback(events.put)
-        while waiting:
-            event = events.get()
-            if not isinstance(event, tuple):
-                probe = waiting.pop(event)
-                yield probe, outcome(event, probe)
-            elif on_stage is not None:
-                on_stage(*event)
+        with interrupts.told(lambda: events.put(None)):
+            for probe in probes:
+                future = submit(probe)
+                waiting[future] = probe
+                future.add_done_callback(events.put)
+            while waiting:
+                event = events.get()
+                if event is None:
+                    break
+                if not isinstance(event, tuple):
+                    probe = waiting.pop(event)
+                    yield probe, outcome(event, probe)
+                elif on_stage is not None:
+                    on_stage(*event)
     except KeyboardInterrupt:
         end([*waiting], PATIENCE)
         for future, probe in waiting.items():

@@ -1,19 +1,22 @@
 """The pool with a stub for a worker: what it keeps, what it ends, and what it says."""
 
 import os
+import queue
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from faulty import copy_to, inhabitants, make_probe
 
 from onnxlint.base.records import Location, ModelStatus, Outcome
-from onnxlint.probes.schedule.pool import ProbePool
+from onnxlint.probes.schedule.pool import ProbePool, as_they_finish
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -48,6 +51,39 @@ def test_importing_the_pool_imports_neither_torch_nor_psutil():
     heavy = ("torch", "onnx", "numpy", "psutil")
     code = f"import sys, onnxlint.probes.schedule.pool; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_an_interrupt_that_comes_while_a_result_is_dealt_with_loses_no_other():
+    probes = [SimpleNamespace(name=name) for name in ("first", "second", "late")]
+    futures = {probe.name: Future() for probe in probes}
+    for name in ("first", "second"):
+        futures[name].set_result("done")
+
+    def end(left, _):
+        for future in left:
+            if not future.done():
+                future.set_result("what is known")
+
+    def submit(probe):
+        return futures[probe.name]
+
+    def outcome(future, _):
+        return future.result()
+
+    def take():
+        for probe, result in as_they_finish(probes, submit, outcome, end, queue.SimpleQueue(), None):
+            if not taken:
+                signal.raise_signal(signal.SIGINT)
+            taken.append((probe.name, result))
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    taken = []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            take()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert taken == [("first", "done"), ("second", "done"), ("late", "what is known")]
 
 
 # ---- with processes
