@@ -173,24 +173,27 @@ def test_a_probe_that_no_worker_survives_is_reported(folder: Path, cluster: Any)
     assert {cell.outcome for cell in result.report.exporters.values()} == {Outcome.CRASH}
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Have Ctrl-C interrupt this process, also where it was started to ignore it, as by `&` in a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_yields_what_is_known_and_ends_the_probes_on_the_workers(folder: Path, cluster: Any) -> None:
     def interrupt() -> None:
         while not (folder / "waiting").exists():
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
-        while not ended.wait(15):  # Python loses one that comes while it runs a callback of its collector
-            os.kill(os.getpid(), signal.SIGINT)
 
-    ended = threading.Event()
     results: list[ProbeResult] = []
 
     def run() -> None:
-        try:
-            with Cluster(cluster.scheduler_address) as pool:
-                for _, result in pool.run_each([probe(folder, "Waits")], jobs=1):
-                    results.append(result)
-        finally:
-            ended.set()
+        with Cluster(cluster.scheduler_address) as pool:
+            for _, result in pool.run_each([probe(folder, "Waits")], jobs=1):
+                results.append(result)
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
