@@ -1,4 +1,4 @@
-"""What holds for all tests: results are kept in a folder of this run, and processes start with the usual signals."""
+"""What holds for all tests: where results are kept, with which signals processes start, and that no clock is held."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from onnxlint.base.cache import FOLDER
+
+settings.register_profile("clockless", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("clockless")  # how long an example takes is a matter of what else the machine does
 
 
 @pytest.fixture(scope="session", autouse=True)
