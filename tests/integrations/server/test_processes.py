@@ -39,12 +39,11 @@ def test_an_analysis_that_nobody_waits_for_ends() -> None:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-        ends = time.monotonic() + 5
-        while multiprocessing.active_children() and time.monotonic() < ends:
+        while any(process.pid in running for process in multiprocessing.active_children()):
             await asyncio.sleep(0.01)
-        return [pid for pid in running if any(pid == p.pid for p in multiprocessing.active_children())]
+        return running
 
-    assert asyncio.run(superseded(ROOT / "fixtures" / "projects")) == []
+    assert asyncio.run(superseded(ROOT / "fixtures" / "projects"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
@@ -54,15 +53,11 @@ def test_an_analysis_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
     (tmp_path / "gates.py").write_text(text)  # which takes much longer than this test may
     editor = Editor(tmp_path)
     editor.open(tmp_path / "gates.py")
-    ends = time.monotonic() + 20
     while not (started := [pid for child in _children(editor.pid) for pid in _children(child)]):
-        assert time.monotonic() < ends
         time.sleep(0.01)
     os.kill(editor.pid, signal.SIGKILL)
     assert editor.left() == -signal.SIGKILL
-    ends = time.monotonic() + 5
-    while any(_runs(pid) for pid in started):
-        assert time.monotonic() < ends
+    while any(_runs(pid) for pid in started):  # the test's own limit of time is the only clock
         time.sleep(0.01)
 
 
