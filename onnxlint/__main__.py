@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from onnxlint.base.interrupts import exit_code, listen
+from onnxlint.base.interrupts import exit_code, forget, listen
 
 
 def run() -> None:
@@ -17,6 +17,8 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("onnxlint: interrupted\n")
         sys.exit(exit_code())
+    finally:
+        forget()  # all is said: what Python raises while it tidies up would be a traceback
 
 
 if __name__ == "__main__":

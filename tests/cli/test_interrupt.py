@@ -70,6 +70,17 @@ def test_while_flags_are_read_it_is_one_line_too(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (130, "onnxlint: interrupted\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_the_last_word_it_ends_the_process_without_another(number: int) -> None:
+    program = (
+        f"import atexit, runpy, signal, sys\natexit.register(lambda: signal.raise_signal({number:d}))\n"
+        "sys.argv = ['onnxlint', 'rules']\nrunpy.run_module('onnxlint', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-number, "")
+    assert "ONX101" in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(number: signal.Signals, tmp_path: Path) -> None:
