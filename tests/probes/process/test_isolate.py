@@ -4,7 +4,6 @@ import contextlib
 import os
 import subprocess
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from faulty import confines_signals, copy_to, declared, inhabitants, make_probe
 
 from onnxlint.base.records import ModelStatus, Outcome
+from onnxlint.probes.process import ipc
 from onnxlint.probes.schedule.pool import ProbePool
 
 pytestmark = pytest.mark.slow
@@ -246,24 +246,30 @@ from healthy import Model, example_inputs
 C = ctypes.CDLL(None)
 
 
+def made(kind, name):
+    with open("made", "a") as file:
+        file.write(f"{{kind}} {{name}}\\n")
+    return name
+
+
 def by_system_v():
-    C.shmget(0, 4096, 0o1600)  # IPC_CREAT
-    C.msgsnd(C.msgget(0, 0o1600), b"\\1" + bytes(15), 8, 0)
-    C.semop(C.semget(0, 1, 0o1600), (ctypes.c_short * 3)(0, 1, 0), 1)
+    made("shm", C.shmget(0, 4096, 0o1600))  # IPC_CREAT
+    C.msgsnd(made("msg", C.msgget(0, 0o1600)), b"\\1" + bytes(15), 8, 0)
+    C.semop(made("sem", C.semget(0, 1, 0o1600)), (ctypes.c_short * 3)(0, 1, 0), 1)
 
 
 def by_system_v_in_a_child():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            C.shmget(0, 4096, 0o1600)
+            made("shm", C.shmget(0, 4096, 0o1600))
             os._exit(0)
         os._exit(0)
     os.wait()
 
 
 def in_shared_memory():
-    shared_memory.SharedMemory(create=True, size=100)
+    made("file", shared_memory.SharedMemory(create=True, size=100).name)
     shared_memory.SharedMemory(create=True, size=100).unlink()
 
 
@@ -289,18 +295,16 @@ def build():
     ],
 )
 def test_ipc_objects_that_a_model_leaves_are_removed_and_reported(root, how, text):
-    def objects() -> set[str]:
-        tables = (Path(f"/proc/sysvipc/{kind}").read_text() for kind in ("shm", "msg", "sem"))
-        return {*os.listdir("/dev/shm"), *(row for table in tables for row in table.splitlines())}
-
     (root / f"{how}.py").write_text(IPC.format(how))
-    before = objects()
+    (root / "made").unlink(missing_ok=True)
     with ProbePool("stub:run_probe") as pool:
         (result,) = pool.run([replace(make_probe(root, "healthy"), factory=f"{how}:build")], jobs=1)
-    end = time.monotonic() + 30  # tests beside this one make some too, and remove them
-    while left := objects() - before:
-        assert time.monotonic() < end, left
-        time.sleep(0.05)
+    made = {tuple(line.split()) for line in (root / "made").read_text().splitlines()}
+    assert made
+    there = {("file", name) for name in os.listdir("/dev/shm")}
+    for kind, identity in (("shm", "shmid"), ("msg", "msqid"), ("sem", "semid")):
+        there |= {(kind, str(row[identity])) for row in ipc._table(kind)}
+    assert not made & there
     said = f"leaves {text} (shared memory, semaphores or message queues), which onnxlint removed"
     assert said in [n.message.partition(" ")[2] for n in result.notices]
 
