@@ -38,10 +38,15 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
         return relevant and DEFAULT_EXCLUDES.isdisjoint(parts)
 
     folders = watched_folders(scopes)
+    changes = watchfiles.watch(
+        *folders, watch_filter=counts, debounce=10 * QUIET, step=QUIET, rust_timeout=QUIET, yield_on_timeout=True
+    )
     try:
+        next(changes)  # from here on a change is noticed, also while the first check runs
         _check(argv)
-        for _ in watchfiles.watch(*folders, watch_filter=counts, debounce=10 * QUIET, step=QUIET):
-            _check(argv)
+        for changed in changes:
+            if changed:
+                _check(argv)
     except KeyboardInterrupt:
         pass
     return 0

@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from onnxlint.cli import main
+from onnxlint.cli import main, watch
+from onnxlint.config.settings import load_settings
+from onnxlint.run.scopes import Scope
+from onnxlint.source.discover import Discovery
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,11 +72,26 @@ def watching() -> Iterator[Watching]:
     pytest.importorskip("watchfiles")
     made = Watching("gate.py")
     made.until(lambda _: made.runs() == 1)
-    time.sleep(0.5)  # for the watch to begin, of which nothing is written
     yield made
     if made.process.poll() is None:
         os.killpg(made.process.pid, signal.SIGKILL)
         made.process.wait()
+
+
+def test_a_change_while_the_first_check_runs_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("watchfiles")
+    checked: list[str] = []
+
+    def check(argv: Sequence[str]) -> None:
+        checked.append(Path("gate.py").read_text())
+        if len(checked) > 1:
+            raise KeyboardInterrupt
+        Path("gate.py").write_text(CLEAN)
+
+    monkeypatch.setattr(watch, "_check", check)
+    scope = Scope(load_settings(Path.cwd())[0], Discovery((Path("gate.py").resolve(),)))
+    assert watch.watch_and_check([], [scope], stdin=False) == 0
+    assert checked == [GATE, CLEAN]
 
 
 class TestWatch:
