@@ -11,7 +11,7 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*){,9}))", re.MULTILINE)
 _LOSS = re.compile(
-    r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*\w*(?:[lL]oss|[lL]osses|cross_entropy)\b(?!\s*=))"
+    r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*(?:\w*(?:[lL]oss|[lL]osses|cross_entropy)|loss_\w+)\b(?!\s*=))"
 )
 # A loss among statistics of the training: `{"accuracy": ..., "loss": loss}`, but no outputs.
 _LOSS_AMONG = re.compile(

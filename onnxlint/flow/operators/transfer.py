@@ -109,8 +109,11 @@ def like(call: Call, dims: shapes.Dims | None, lead: dom.Extent | None = None, k
     tensors = call.tensors()
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
     source = dom.common_source(tensors)
+    fixed = source in ("weight", "made")
+    if fixed and any(dom.UNKNOWN in dom.contents(v) for v in call.args):  # a list of what layers give, mostly
+        source = "input"
     # What is not known may well depend on the inputs.
-    hidden = source in ("weight", "made") and (dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
+    hidden = fixed and (source == "input" or dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
     return dom.Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
 
 

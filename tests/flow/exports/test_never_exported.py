@@ -40,6 +40,9 @@ def kinds(source: str) -> list[str]:
 WRAPPERS = {
     "a loss": model(DRAW + "return F.mse_loss(self.net(x * noise), x)"),
     "a loss by its name": model(DRAW + "recon_loss = (self.net(x) * noise).mean()\nreturn recon_loss / 2"),
+    "losses by what they compare": model(
+        DRAW + "loss_itc = (self.net(x) * noise).mean()\nloss_itm = loss_itc / 2\nreturn loss_itc, loss_itm"
+    ),
     "a loss with what it was made of": model(DRAW + "loss = self.net(x * noise).mean()\nreturn loss, (x, noise)"),
     "a dict of losses": model(DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "loss": loss, "x": x,\n}'),
     "a dict that is filled with losses": model(

@@ -7,7 +7,7 @@ import ast
 import pytest
 from analysing import BATCH, running, words_of
 
-from onnxlint.flow.operators.transfer import Call, kind_of, result_by_table
+from onnxlint.flow.operators.transfer import Call, kind_of, like, result_by_table
 from onnxlint.flow.values.domain import CONFIG, UNKNOWN, Const, External, Seq, Shape, Tensor, Tuple, Value
 
 X, WEIGHT = Tensor((BATCH, Const(4))), Tensor((Const(4),), source="weight")
@@ -30,6 +30,14 @@ def test_the_tensor_may_come_by_name() -> None:
     assert call(input=X, dim=Const(1)).tensor == X
     assert call(Const(1)).tensor.source == "made"
     assert call(Tuple((X, WEIGHT)), other=WEIGHT).tensors() == [X, WEIGHT, WEIGHT]
+
+
+def test_what_is_made_of_a_list_with_something_unknown_in_it_may_depend_on_the_inputs() -> None:
+    assert like(call(WEIGHT), None).fixed
+    for given in (Seq(UNKNOWN), Tuple((WEIGHT, UNKNOWN))):
+        made = like(call(given), None)
+        assert (made.source, made.guessed) == ("input", True)
+    assert not like(call(X, UNKNOWN), None).guessed  # it does depend on them, whatever the other is
 
 
 @pytest.mark.parametrize(
