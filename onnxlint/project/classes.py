@@ -309,10 +309,12 @@ class ModuleInfo:
 
     parsed = False
 
-    def __init__(self, project: _Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline]) -> None:
+    def __init__(
+        self, project: _Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline], root: str
+    ) -> None:
         self.project, self.source, self.name = project, source, name
         self.is_package = source.path.name == "__init__.py"
-        self.folder = str(source.path.parent)
+        self.root = root  # the folder that its name counts from
         self._outline = outline
 
     @cached_property

@@ -49,7 +49,7 @@ class Project:
         path = source.path
         if path not in self.modules:
             name, root = self.name_of(path)
-            self.modules[path] = ModuleInfo(self, source, name, partial(self._outline, source))
+            self.modules[path] = ModuleInfo(self, source, name, partial(self._outline, source), str(root))
             if path not in self.late:  # what is found must not depend on what was looked for before
                 self._paths.add(str(path))
                 self._tops.add(name.partition(".")[0])
@@ -71,11 +71,11 @@ class Project:
         self.reads, self.session = reads, Session()
 
     def module(self, name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
-        """The module of that dotted name: below a source root of the run, or beside `importer` if that is a script."""
-        return self.find(name, importer.folder if importer is not None and "." not in importer.name else "")
+        """The module of that dotted name: below the source root of `importer`, or another of the run."""
+        return self.find(name, importer.root if importer is not None else "")
 
     def find(self, name: str, beside: str) -> ModuleInfo | None:
-        """The same, with the folder of a script ("" for a module of a package)."""
+        """The same, with the source root of who imports it ("" for nobody)."""
         key = (name, beside)
         module, probed = self._by_name.get(key) or self._by_name.setdefault(key, self._find(name, beside))
         if self.reads is not None:
@@ -89,10 +89,10 @@ class Project:
         if not name or top in LIBRARIES:
             return None, ()
         probed: list[str] = []
-        roots = ([Path(beside)] if beside else []) + self._roots
+        around = [Path(beside), *Path(beside).parents] if beside else []
+        roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots))
         # Installed packages are libraries to a project, except the one that is being checked itself.
-        roots = [r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops]
-        for root in roots:
+        for root in (r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops):
             stem = str(root.joinpath(*name.split(".")))
             for text in (f"{stem}{os.sep}__init__.py", f"{stem}.py"):
                 if text in self._paths:

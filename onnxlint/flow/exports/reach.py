@@ -276,10 +276,10 @@ class Reach:
         return [(module, w) for module in modules for w in wanted if self._defines(module, w)]
 
     def _modules_of(self, name: str, info: ModuleInfo) -> Sequence[ModuleInfo]:
-        """The module of a name; where folders side by side have one each, any of them may be meant, but for a script
-        that stands beside one."""
+        """The module of a name; where folders side by side have one each, any of them may be meant, unless one of them
+        is the own."""
         module = info.project.module(name, info)
-        if module is not None and "." not in info.name and module.folder == info.folder:
+        if module is not None and module.root == info.root:
             return [module]
         return self._twins.get(module.name if module is not None else name) or ([module] if module is not None else [])
 
@@ -311,13 +311,12 @@ class Reach:
             registered = any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname
             if registered and (self._configured is None or c.qualname in self._configured):
                 self._waiting.append((info, c.qualname))
-        beside = "" if "." in info.name else info.folder  # a script finds what stands beside it
         for target in dict.fromkeys([*info.aliases.values(), *info.stars]):
             parts = target.split(".")
             for cut in range(1, len(parts) + 1):
                 name = ".".join(parts[:cut])
-                if (name, beside) not in self._imported:
-                    self._imported.add((name, beside))
+                if (name, info.root) not in self._imported:
+                    self._imported.add((name, info.root))
                     for module in self._modules_of(name, info):
                         self._import(module)
 
