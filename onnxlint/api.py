@@ -151,8 +151,7 @@ def check_paths(
     Raises TypeError for one that does not exist, ValueError for a selector that no rule answers to.
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    report = run(scopes([Path(path) for path in several], _request(settings))).report
-    return Result(_whole(report), _fail_on(fail_on))
+    return Result(_whole(run(scopes([Path(path) for path in several], _request(settings))).report), _fail_on(fail_on))
 
 
 def check_declared(folder: Path, model: ModelConfig) -> Result:
@@ -202,8 +201,7 @@ def check_model(
     snapshot = Snapshot(live.freeze(call, sys._getframe(1)))
     try:
         capture = snapshot.capture
-        place = Path(capture.files[0]) if capture.files else Path.cwd()
-        governed, diagnostics = governing(place, request)
+        governed, diagnostics = governing(Path(capture.files[0]) if capture.files else Path.cwd(), request)
         texts = {Path(path).resolve(): text.encode() for path, text in capture.texts.items()}
         files = tuple(Path(path) for path in (*capture.files, *capture.texts))
         asked = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)

@@ -198,8 +198,7 @@ class _Table:
 
     def _at(self, frame: Location) -> list[int]:
         first, last = self._lines(frame.path, frame.line)
-        spans = self._by_path.get(_normal(frame.path), ())
-        return [i for low, high, i in spans if low <= last and first <= high]
+        return [i for low, high, i in self._by_path.get(_normal(frame.path), ()) if low <= last and first <= high]
 
 
 Key = tuple[str, str, int, str, str]  # code, path, first line of the statement; path and function in a library

@@ -74,8 +74,7 @@ def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | Non
     source = read_source(path)
     if isinstance(source, Diagnostic):
         return source.message
-    by_line = grouped(findings, lambda f: f.span.line)
-    wanted = {line: [f.code for f in here] for line, here in by_line.items()}
+    wanted = {line: [f.code for f in here] for line, here in grouped(findings, lambda f: f.span.line).items()}
     try:
         replace_file(path, annotate(source, wanted, reason), source.text.encode(source.encoding))
     except AnnotateError as error:
@@ -91,7 +90,6 @@ def _write(file: Path, entries: Sequence[baseline.Entry]) -> bool:
     try:
         baseline.write(file, entries)
     except OSError as error:
-        place = display_path(file)
-        tell(f"onnxlint: {place}: the baseline cannot be written: {error.strerror}; name another file")
+        tell(f"onnxlint: {display_path(file)}: the baseline cannot be written: {error.strerror}; name another file")
         return True
     return False

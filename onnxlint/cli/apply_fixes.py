@@ -114,5 +114,4 @@ def _show(done: Repaired, report: Report, show_all: bool) -> int:
 def _steering(row: str) -> str | None:
     """What of a row of a difference must not be printed; a return at the end of a line is part of that."""
     logged = any(os.environ.get(name) for name in ("CI", "GITHUB_ACTIONS", "TF_BUILD"))
-    lines = row.split("\n")
-    return next(filter(None, (steering(line.removesuffix("\r"), logged=logged) for line in lines)), None)
+    return next(filter(None, (steering(line.removesuffix("\r"), logged=logged) for line in row.split("\n"))), None)

@@ -57,8 +57,7 @@ def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, 
             raise click.BadParameter(f"`PATTERN:CODE` is expected, not `{pair}`", ctx, param)
         _globs(ctx, param, (pattern.removeprefix("!"),))
         by_pattern.setdefault(pattern, []).extend(_codes(ctx, param, (code,)))
-    name = param.opts[0]
-    return tuple(FileIgnore(pattern, Path.cwd(), tuple(codes), name) for pattern, codes in by_pattern.items())
+    return tuple(FileIgnore(pattern, Path.cwd(), tuple(codes), param.opts[0]) for pattern, codes in by_pattern.items())
 
 
 def _read_by(parse: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], T | None]:

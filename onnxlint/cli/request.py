@@ -26,8 +26,7 @@ def settings_request(config: Configuration, isolated: bool, **overrides: Any) ->
     from onnxlint.run.scopes import Request
 
     explicit, inline = config
-    rules = {rule.code: rule.name for rule in load_catalogue().values()}
-    return Request(explicit, isolated, inline, overrides, rules)
+    return Request(explicit, isolated, inline, overrides, {rule.code: rule.name for rule in load_catalogue().values()})
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,7 @@ def _find(engine: Interpreter, reference: str) -> dom.Value:
     name, _, attribute = reference.partition(":")
     info = engine.project.module(name)
     if info is None:
-        modules = in_order(engine.project.modules.values())
-        info = next((m for m in modules if f".{m.name}".endswith(f".{name}")), None)
+        info = next((m for m in in_order(engine.project.modules.values()) if f".{m.name}".endswith(f".{name}")), None)
     if info is None:
         return dom.UNKNOWN
     v: dom.Value = dom.UNKNOWN

@@ -215,8 +215,7 @@ def _forwards(
     for apart in (False, True):  # what is inside first, so that it need not run again
         for c in (c for c in roots if (names[c] in part.outside) is apart):
             yield from _root(engine, c, c not in parts and c.name not in listed, part.inferring)
-        rest = [c for c in ordered if c not in roots and (name_of(c) in part.outside) is apart]
-        yield from guard.each(rest, unseen)
+        yield from guard.each([c for c in ordered if c not in roots and (name_of(c) in part.outside) is apart], unseen)
 
 
 def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
@@ -423,5 +422,4 @@ def _run_module(engine: Interpreter, info: ModuleInfo) -> None:
     definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
     statements = [s for s in info.file.tree.body if not isinstance(s, definitions)]
     if any(_EXPORTS.search(info.text_of(s)) for s in statements):
-        frame = Frame(engine, info, Body(info, MODULE_LEVEL, 1), dom.Scope({}), info.name)
-        engine.execute(frame, info.file.tree.body)
+        engine.execute(Frame(engine, info, Body(info, MODULE_LEVEL, 1), dom.Scope({}), info.name), info.file.tree.body)

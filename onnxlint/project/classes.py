@@ -267,10 +267,7 @@ class ClassInfo:
         order = self.mro()
         if after is not None and after in order:
             order = order[order.index(after) + 1 :]
-        for c in order:
-            if name in c.methods:
-                return c.methods[name]
-        return None
+        return next((c.methods[name] for c in order if name in c.methods), None)
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""
@@ -436,8 +433,7 @@ class ModuleInfo:
             return self.classes[name]
         head, _, tail = name.partition(".")
         if head in self.aliases:
-            full = self.target(head) + ("." + tail if tail else "")
-            return self.project.lookup_class(full, self, seen)
+            return self.project.lookup_class(self.target(head) + ("." + tail if tail else ""), self, seen)
         if not tail and head in self.assigns:
             alias = self.outline.values[head].alias
             return self.lookup(alias, seen) if alias else None

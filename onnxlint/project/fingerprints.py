@@ -63,8 +63,7 @@ class Fingerprints:
             parts = {} if WHOLE in keys[info] else {key: self.part(info, key) for key in sorted(keys[info])}
             path = info.source.path
             files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path), parts))
-        modules = sorted((name, beside, str(path or "")) for (name, beside), path in reads.modules.items())
-        return Record(modules, files)
+        return Record(sorted((name, beside, str(path or "")) for (name, beside), path in reads.modules.items()), files)
 
     def moves(self, record: Record) -> Moves | None:
         """Where the parts of a recording are by now; None if one of them is not as it was."""

@@ -140,8 +140,7 @@ def _clipped(site: Site, tensor: cst.BaseExpression, axis: int, bound: cst.BaseE
     """`min(x.shape[axis], bound)` as the size of a slice, which ends where the tensor does."""
     if axis < 0:
         return None
-    template = f"{{tensor}}[{':, ' * axis}: {{bound}}].shape[{axis}]"
-    return site.expression(template, tensor=tensor, bound=tight(bound))
+    return site.expression(f"{{tensor}}[{':, ' * axis}: {{bound}}].shape[{axis}]", tensor=tensor, bound=tight(bound))
 
 
 def _is_plain(node: cst.BaseExpression) -> bool:

@@ -36,9 +36,7 @@ def _unit_axes(site: Site) -> list[int] | None:
     if not sizes or "..." in sizes or "*" in sizes:
         return None
     axes = [at for at, size in enumerate(sizes) if size == "1"]
-    if len(axes) == 1 and axes[0] == len(sizes) - 1:
-        return [-1]
-    return axes or None
+    return [-1] if len(axes) == 1 and axes[0] == len(sizes) - 1 else axes or None
 
 
 def _keepdim_axes(call: cst.Call) -> list[int] | None:

@@ -63,5 +63,4 @@ def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
     blank: Sequence[cst.EmptyLine] = (block.body[1] if first else function).leading_lines  # type: ignore[attr-defined]
     if site.comments(*blank, *getattr(function.body, "footer", ())):
         return None
-    title = "leave out the override: `eval()` means eval mode"
-    return site.fix(title, Safety.UNSAFE, site.remove(function, *blank))
+    return site.fix("leave out the override: `eval()` means eval mode", Safety.UNSAFE, site.remove(function, *blank))

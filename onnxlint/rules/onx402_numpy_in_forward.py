@@ -130,8 +130,7 @@ class _Rewriting(cst.CSTTransformer):
             case cst.Call():
                 if self._numpy_name(node.func):
                     return self._takes_array(node)
-                method = isinstance(node.func, cst.Attribute) and self.is_array(node.func.value)
-                return method or _is_numpy(node)
+                return (isinstance(node.func, cst.Attribute) and self.is_array(node.func.value)) or _is_numpy(node)
         return False
 
     def _takes_array(self, call: cst.Call) -> bool:

@@ -17,10 +17,9 @@ class MathOnTensor(Rule):
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "data" and escape.how.startswith("math."):
-            name = escape.how.removesuffix("()")
             yield Objection(
                 f"`{self.source(node)}` reads the tensor into Python: the graph keeps the number of the example",
-                f"use `{name.replace('math.', 'torch.')}`, which stays in the graph",
+                f"use `{escape.how.removesuffix('()').replace('math.', 'torch.')}`, which stays in the graph",
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if escape.weight else None,
             )
 

@@ -117,6 +117,5 @@ def _keys(axes: cst.Dict) -> list[cst.BaseExpression]:
 
 
 def _numbers(axes: cst.Dict) -> list[int] | None:
-    keys = [literal(key) for key in _keys(axes)]
-    numbers = sorted(number for number in keys if number is not None and number >= 0)
+    numbers = sorted(number for number in map(literal, _keys(axes)) if number is not None and number >= 0)
     return numbers if len(numbers) == len(axes.elements) else None

@@ -219,8 +219,7 @@ def _made(checked: Iterable[tuple[Scope, Report]], base: Base, overlay: Mapping[
     made: Counter[_Identity] = Counter()
     before = base.before()
     for scope, report in checked if before else ():
-        now = report if scope.settings.static_only else _static(scope, overlay)
-        made.update(map(_identity, now.findings))
+        made.update(map(_identity, (report if scope.settings.static_only else _static(scope, overlay)).findings))
         made.subtract(map(_identity, _static(scope, {**overlay, **before}).findings))
     return +made
 

@@ -98,8 +98,7 @@ class SourceFile:
 
 @lru_cache(maxsize=64)  # of one long line are many columns asked
 def _starts(line: str) -> list[int]:
-    sizes = (1 + (c > "\x7f") + (c > "\u07ff") + (c > "\uffff") for c in line)
-    return list(accumulate(sizes, initial=0))
+    return list(accumulate((1 + (c > "\x7f") + (c > "\u07ff") + (c > "\uffff") for c in line), initial=0))
 
 
 def read_source(path: Path) -> SourceFile | Diagnostic:

@@ -184,9 +184,7 @@ def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
         if dims is not None and len(dims) >= 2:
             dims = tuple(reversed(dims)) if name == "T" else (*dims[:-2], dims[-1], dims[-2])
         return replace(t, dims=dims, lead=None, view="transpose", parameter="")
-    if name in ("real", "imag"):
-        return replace(t, kind="float", view=name, parameter="")
-    return dom.Method(t, name)
+    return replace(t, kind="float", view=name, parameter="") if name in ("real", "imag") else dom.Method(t, name)
 
 
 def read_dim(engine: InContext, t: dom.Tensor, axis: dom.Value) -> dom.Value:

@@ -149,8 +149,7 @@ def _sorted(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
     """`sorted(values)`: compares them, or what `key` gives of them."""
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, (dom.Tuple, dom.Seq, dom.Tensor)):
-        items = items_of(engine, v, node)
-        compared = _compared(_keys(engine, items, kwargs, node), "key" in kwargs)
+        compared = _compared(_keys(engine, items_of(engine, v, node), kwargs, node), "key" in kwargs)
         if compared is not None:
             engine.emit_operator(node, compared, "sorted()", 1)
     result = _sequence("list")(engine, args, {}, node)
@@ -163,8 +162,7 @@ def _divmod(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
         return dom.UNKNOWN
     if engine.context.tracing:
         sizes_as_numbers.counted(engine, SizeDivision, "negative-division", "divmod", args, node)
-    frame = engine.frames[-1]
-    return dom.Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
+    return dom.Tuple(tuple(engine.frames[-1].arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
 def _abs(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
@@ -286,9 +284,7 @@ def _getattr(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
         return value
     if args and isinstance(args[0], dom.Config):
         return dom.CONFIG
-    if args and isinstance(args[0], dom.Instance):
-        return any_module_of(args[0])
-    return dom.UNKNOWN
+    return any_module_of(args[0]) if args and isinstance(args[0], dom.Instance) else dom.UNKNOWN
 
 
 def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
@@ -312,9 +308,7 @@ def _super(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST)
     frame = engine.frames[-1]
     if args and isinstance(args[0], dom.ClassRef):
         return dom.Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or dom.UNKNOWN))
-    if frame.owner is not None and frame.bound is not None:
-        return dom.Super(frame.owner, frame.bound)
-    return dom.UNKNOWN
+    return dom.Super(frame.owner, frame.bound) if frame.owner is not None and frame.bound is not None else dom.UNKNOWN
 
 
 def _first(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:

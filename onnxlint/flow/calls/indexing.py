@@ -49,9 +49,7 @@ def _index_instance(engine: Applying, owner: dom.Instance, index: dom.Value, nod
     if isinstance(index, dom.Const) and isinstance(index.literal, int) and owner.object.attrs:
         values = list(owner.object.attrs.values())
         return values[index.literal] if -len(values) <= index.literal < len(values) else dom.UNKNOWN
-    if isinstance(index, dom.Const):
-        return owner.object.attrs.get(str(index.literal), dom.UNKNOWN)
-    return dom.UNKNOWN
+    return owner.object.attrs.get(str(index.literal), dom.UNKNOWN) if isinstance(index, dom.Const) else dom.UNKNOWN
 
 
 def _by_key(engine: InContext, owner: dom.Dict, key: dom.Value) -> dom.Value:
@@ -111,8 +109,7 @@ def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.
 
 def _index_tensor(engine: Lowering, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
-        named = replace(t, dims=None, lead=None, parameter="")
-        return dom.CONFIG if _is_setting(engine, index[0].literal) else named
+        return dom.CONFIG if _is_setting(engine, index[0].literal) else replace(t, dims=None, lead=None, parameter="")
     engine.use_all(index, "an index")
     exporter_support.indexed(engine, t, index, node)
     index_lowering.read(engine, t, index, node)
@@ -132,8 +129,7 @@ def _expanded(t: dom.Tensor, index: list[dom.Value]) -> list[dom.Value] | None:
     """The index with a full slice for each axis that the ellipsis stands for; None where that cannot be told."""
     if t.dims is None:
         return None
-    consumed = sum(_consumes(v) for v in index if not dom.is_ellipsis(v))
-    missing = len(t.dims) - consumed
+    missing = len(t.dims) - sum(_consumes(v) for v in index if not dom.is_ellipsis(v))
     if missing < 0 or sum(map(dom.is_ellipsis, index)) > 1 or dom.UNKNOWN in index:
         return None
     whole: dom.Value = dom.Tuple((dom.NONE, dom.NONE, dom.NONE), "slice")
@@ -145,9 +141,7 @@ def _consumes(v: dom.Value) -> int:
     """How many axes an index takes."""
     if dom.is_none(v):
         return 0
-    if isinstance(v, dom.Tensor) and v.kind == "bool" and v.dims is not None:
-        return len(v.dims)
-    return 1
+    return len(v.dims) if isinstance(v, dom.Tensor) and v.kind == "bool" and v.dims is not None else 1
 
 
 def _indexed(engine: InContext, t: dom.Tensor, items: list[dom.Value], node: ast.Subscript) -> shapes.Dims | None:
@@ -186,8 +180,7 @@ def _gathers(engine: InContext, t: dom.Tensor, v: dom.Value, node: ast.Subscript
     """Dims of one index that gathers; None where its rank is not known."""
     if isinstance(v, dom.Tensor):
         if v.kind == "bool":
-            fixed = t.fixed and v.fixed
-            return (dom.Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
+            return (dom.Data(engine.site(node, ""), t.fixed and v.fixed, True, t.trace or v.trace),)
         return v.dims
     if isinstance(v, dom.Tuple):
         return (dom.Const(len(v.items)),) if all(dom.as_int(i) is not None for i in v.items) else (dom.CONFIG,)

@@ -253,7 +253,6 @@ def _symbolic_number(call: Call) -> dom.Value:
     return replace(dim, plain=False, example=None) if dim is not None else dom.CONFIG
 
 
-_SETTINGS = NAMES["settings"]
 # Functions of torch that are no operators.
 _TORCH: dict[str, Function] = {
     **dict.fromkeys(export_calls.APIS, _exported),
@@ -276,7 +275,7 @@ _TORCH: dict[str, Function] = {
     "torch.distributed.is_initialized": lambda _call: dom.Const(False),
     "torch.distributed.get_world_size": lambda _call: dom.Const(1),
     "torch.distributed.get_rank": lambda _call: dom.Const(0),
-    **dict.fromkeys((f"torch.{name}" for name in _SETTINGS), lambda _call: dom.CONFIG),
+    **dict.fromkeys((f"torch.{name}" for name in NAMES["settings"]), lambda _call: dom.CONFIG),
 }
 _NO_TENSORS = tuple(
     f"torch.{name}" for name in "cuda. backends. amp. autograd. profiler. distributed. utils. library. _check".split()

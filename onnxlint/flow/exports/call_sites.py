@@ -164,8 +164,7 @@ class CallSite:
         """What a dict holds under keys of one kind, or a sequence at its positions."""
         node = self.resolve(written)
         if isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
-            return [(key, v) for k, v in pairs if (key := key_of(k)) is not None]
+            return [(key, v) for k, v in zip(node.keys, node.values, strict=True) if (key := key_of(k)) is not None]
         return [*enumerate(node.elts)] if isinstance(node, (ast.Tuple, ast.List)) else []
 
     def _dim(self, which: str | int, axis: int, node: ast.expr) -> AskedDim:

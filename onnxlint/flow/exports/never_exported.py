@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from onnxlint.base.records import grouped
 from onnxlint.flow.exports.unheld import has_layers
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
@@ -30,9 +31,7 @@ _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLit
 def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
     """Those of the modules with a forward that no export meets, and what only these use, if it has no weights."""
     apart = {c for c in classes if _beside_the_model(engine, c)}
-    by_file: dict[str, list[ClassInfo]] = {}
-    for c in apart:
-        by_file.setdefault(c.module.path, []).append(c)
+    by_file = grouped(apart, lambda c: c.module.path)
     for c in classes:
         mates = by_file.get(c.module.path, [])
         if mates and c not in apart and not _has_weights(engine, c):

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import PurePath
 from posixpath import dirname, join, normpath
 
+from onnxlint.base.records import grouped
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.dict_flags import keys_of_flags
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
@@ -80,9 +81,7 @@ class Reach:
         self.modules = modules
         self.top = common_folder(m.source.path for m in modules) if modules else None
         self._configurations = configurations or Configurations(None)
-        self._twins: dict[str, list[ModuleInfo]] = {}
-        for info in modules:
-            self._twins.setdefault(info.name, []).append(info)
+        self._twins = grouped(modules, lambda info: info.name)
         self.seen: dict[tuple[ModuleInfo, str], None] = {}
         self._imported: set[tuple[str, str]] = set()  # names, and the folder of the script that imports one
         self._inner: dict[ModuleInfo, Sequence[str]] = {}
@@ -149,8 +148,7 @@ class Reach:
         """The classes without layers that neither an exporting function nor a model with layers names."""
         if not self.roots or not any(not reason and has_layers(c) for c, reason in own.items()):
             return set()
-        scripts = [source_of(info, name.partition(".")[0]) for info, name, _ in self.roots]
-        unheld = Unheld(self.modules, scripts)
+        unheld = Unheld(self.modules, [source_of(info, name.partition(".")[0]) for info, name, _ in self.roots])
         return {c for c in own if not self._is_root(c) and c in unheld}
 
     def _by_themselves(self, modules: Sequence[ModuleInfo]) -> dict[ClassInfo, str]:

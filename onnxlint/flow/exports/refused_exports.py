@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from onnxlint.base.records import grouped
 from onnxlint.flow.exports.unheld import code_of
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
@@ -38,9 +39,7 @@ def used_only_by(
     modules: Sequence[ModuleInfo], reasons: dict[ClassInfo, str], models: Collection[ClassInfo]
 ) -> dict[ClassInfo, str]:
     """The models that nothing in some modules names but classes that are not exported, which come with the reason."""
-    by_name: dict[str, list[ClassInfo]] = {}
-    for c in models if reasons else ():
-        by_name.setdefault(c.name, []).append(c)
+    by_name = grouped(models if reasons else (), lambda c: c.name)
     own = set(modules)
     apart = {c: Counter(_WORD.findall(code_of(c.text))) for c in reasons}
     inside = sum(apart.values(), Counter())

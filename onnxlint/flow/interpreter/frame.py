@@ -260,8 +260,7 @@ class Frame(JoinedRuns):
         head = self.line, self.statement_node
         self.loop(lambda: self.block(node.body))
         self.line, self.statement_node = head
-        again = self.test(node.test)
-        self.report_branch(node.test, again, "while", node.body, node.orelse)
+        self.report_branch(node.test, self.test(node.test), "while", node.body, node.orelse)
         ends = any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(node))
         forever = all(v is True for v in test.verdict.values()) and not ends
         return self.block(node.orelse) if node.orelse else forever

@@ -119,16 +119,14 @@ class FunctionRuns(Definitions):
     def _place(self, unit: FunctionUnit) -> tuple[Any, ...]:
         """Where the summaries of a function are kept: apart for each context that decides what is observed in it."""
         at = self.context
-        sizes = at.axes, at.set_length
-        return unit.key, at.tracing, sizes, at.asked, at.silent, at.replaced, at.outside != ""
+        return unit.key, at.tracing, (at.axes, at.set_length), at.asked, at.silent, at.replaced, at.outside != ""
 
     def _recalled(self, unit: FunctionUnit, place: tuple[Any, ...], key: CallKey) -> Value | None:
         """The result of an equal call, finished or running; of those alike, where the calls are too many."""
         at = self.context
         sizes = at.axes, at.set_length
         everywhere = (unit.key, at.tracing, sizes, False, False, False, False)  # all that there is to observe
-        places = (place,) if place == everywhere else (everywhere, place)
-        result = self.summaries.recall(places, key, len(self.frames))
+        result = self.summaries.recall((place,) if place == everywhere else (everywhere, place), key, len(self.frames))
         if result is not None:
             return result
         others = self.summaries.of(place)
@@ -171,8 +169,7 @@ class FunctionRuns(Definitions):
             return dom.UNKNOWN
         if frame.yields:
             return dom.Seq(join_all(frame.yields) or dom.UNKNOWN)
-        results = frame.returns + ([] if ended else [dom.NONE])
-        return join_returns(results) or dom.NONE
+        return join_returns(frame.returns + ([] if ended else [dom.NONE])) or dom.NONE
 
     def execute(self, frame: Frame, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in a frame of their own; True if control cannot reach the end."""

@@ -298,8 +298,7 @@ class Interpreter(FunctionRuns):
         """An export call runs, with a model that is known or not, called by what runs."""
         self.exporting = dict.fromkeys((f.unit.key for f in self.frames if f.unit is not None), 0) | self.exporting
         if not self.context.outside:
-            names = (f.unit.qualname if f.unit else MODULE_LEVEL for f in self.frames)
-            chain = zip(names, self.frames, strict=True)
+            chain = zip((f.unit.qualname if f.unit else MODULE_LEVEL for f in self.frames), self.frames, strict=True)
             callers = tuple((f"{f.module.source.path}:{name}", f.line) for name, f in chain)[::-1]
             self.exports[callers] = self.exports.get(callers, True) and resolved_model
 

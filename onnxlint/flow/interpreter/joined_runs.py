@@ -1,6 +1,7 @@
 """Code that may run or not, or again: each alternative from one state, and what they leave of it joined."""
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import compress, islice
 from operator import is_, is_not
 
@@ -52,9 +53,7 @@ class JoinedRuns(Targets):
             return True
         if not left.issuperset(mask):
             self.engine.narrow(exporters=tuple(e for e in mask if e in left))
-        merged = after[0]
-        for other in after[1:]:
-            merged = _merge(merged, other)
+        merged = reduce(_merge, after)
         self.scope.names = {**merged, **chosen} if chosen and len(after) > 1 else merged
         return False
 
@@ -75,9 +74,7 @@ class JoinedRuns(Targets):
             finally:
                 self.loop_exits = outer
             states = [*exits] + ([] if ended else [self.scope.names])
-            merged = before
-            for state in states:
-                merged = _merge(merged, state)
+            merged = reduce(_merge, states, before)
             self.scope.names = dict(merged)
             for name in _differing(before, merged):
                 if name in before and before[name] != merged[name]:
@@ -87,10 +84,7 @@ class JoinedRuns(Targets):
 def _merge(a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:
     if a is b:
         return a
-    merged = dict(a)
-    for name in _differing(a, b):
-        merged[name] = join(a[name], b[name]) if name in a else b[name]
-    return merged
+    return a | {name: join(a[name], b[name]) if name in a else b[name] for name in _differing(a, b)}
 
 
 def _differing(a: dict[str, Value], b: dict[str, Value]) -> list[str]:

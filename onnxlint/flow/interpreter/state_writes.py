@@ -139,8 +139,7 @@ class Writes(Emitter):
 
     def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
         """True when something that runs before this statement may read `self.name`."""
-        way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
-        return self.reads.read_on_the_way(way, cls, name)
+        return self.reads.read_on_the_way([(f.unit, f.line) for f in self.frames if f.unit is not None], cls, name)
 
     def _read_before(self, frame: Running, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""

@@ -26,8 +26,7 @@ def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> boo
     frozen = re.search(rf"self\.{name}\[\w+\]\.requires_grad_\(False\)", text) is not None
     if frozen or not any(_has_weights(m) for m in modules):
         return True
-    around = (re.search(rf"\b[A-Z]\w*\(\s*{item}\b", text) for item in _HELD_ITEM.findall(text))
-    return any(around)
+    return any(re.search(rf"\b[A-Z]\w*\(\s*{item}\b", text) for item in _HELD_ITEM.findall(text))
 
 
 def _has_weights(v: dom.Value) -> bool:
@@ -73,8 +72,7 @@ def modules_in(v: dom.Value) -> list[dom.Value]:
 
 def _members(v: dom.Value) -> list[dom.Value]:
     """What a tuple, a list or a dict holds, and what those in it hold."""
-    nested = (dom.Tuple, dom.Seq, dom.Dict)
-    return [m for i in dom.contents(v) for m in (_members(i) if isinstance(i, nested) else [i])]
+    return [m for i in dom.contents(v) for m in (_members(i) if isinstance(i, (dom.Tuple, dom.Seq, dom.Dict)) else [i])]
 
 
 def is_module(v: dom.Value) -> bool:

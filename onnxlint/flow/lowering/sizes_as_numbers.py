@@ -136,8 +136,7 @@ def _by_size(engine: Lowering, owner: dom.Value, key: dom.Dim, node: ast.AST, ho
     if word.startswith("f-string"):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
     plain = "key: module" if isinstance(owner, dom.Layer) and hashed else "key"
-    form = "key: number" if word else "key: kept" if how == "=" else plain
-    size_use(engine, node, obs.SizeKey, form, how, key)
+    size_use(engine, node, obs.SizeKey, "key: number" if word else "key: kept" if how == "=" else plain, how, key)
 
 
 def _by_data(engine: Lowering, key: dom.Data | dom.Tensor, node: ast.AST) -> None:

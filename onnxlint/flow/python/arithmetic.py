@@ -212,8 +212,7 @@ class Arithmetic(Running):
         results: list[dom.Value] = []
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.eval(comparator)
-            usual = _compare_defaults(operator, left, right)
-            results.append(usual or self._compare(operator, left, right, node))
+            results.append(_compare_defaults(operator, left, right) or self._compare(operator, left, right, node))
             left = right
         for v in results[:-1]:
             if isinstance(v, dom.Tensor) and not self.engine.context.testing:

@@ -294,8 +294,7 @@ class Conditions(Arithmetic):
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
         other = orelse or self._rest(body)
         talks = bool(body) and not orelse and all(_only_talks(s) for s in body)
-        split = talks or splits_work(body, other) or unfolds(node, body)
-        quiet = split or self.pieces(node, body, other) is not None
+        quiet = talks or splits_work(body, other) or unfolds(node, body) or self.pieces(node, body, other) is not None
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
                 if raises:

@@ -240,8 +240,7 @@ def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return False
-    used = len(_names(function).uses.get(target.id, ())) > 1
-    return used and target.id not in _read_in_eval(function)
+    return len(_names(function).uses.get(target.id, ())) > 1 and target.id not in _read_in_eval(function)
 
 
 def fed_with(function: ast.AST, statement: ast.stmt | None, draw: ast.AST) -> tuple[ast.Call, ast.AST] | None:

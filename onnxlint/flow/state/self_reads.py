@@ -52,8 +52,7 @@ class Attributes:
 
         `way` is who called whom, each with the line that it has come to; in the last one that line counts as well.
         """
-        under_way = {unit.qualname.rpartition(".")[2] for unit, _ in way}
-        readers = self._readers(cls, name) - under_way
+        readers = self._readers(cls, name) - {unit.qualname.rpartition(".")[2] for unit, _ in way}
         for unit, line in way:
             above = "\n".join(unit.text.split("\n")[: line - unit.line + 1])
             if not readers.isdisjoint(_MENTIONED.findall(above)):

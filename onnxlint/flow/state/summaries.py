@@ -200,8 +200,7 @@ class Summaries:
         elif alone:
             self._earlier.setdefault(place, {})[call] = summary
         elif depends_on != _ENTRY:
-            outer = next(r for r in self._running.values() if r.number == depends_on)
-            outer.dependent.append((place, call))
+            next(r for r in self._running.values() if r.number == depends_on).dependent.append((place, call))
         if not alone or stateful or self._names:
             self._here.setdefault(place, {})[call] = replace(summary, depends=depends_on) if alone else summary
 

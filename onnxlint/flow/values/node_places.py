@@ -125,8 +125,7 @@ class Place:
         if not isinstance(other, Place) or other.line != self.line or other.body.module is not self.body.module:
             return False
         mine, theirs = self.body.shift, other.body.shift
-        same = other.node is self.node and theirs == mine
-        return same or _range(other.node, theirs) == _range(self.node, mine)
+        return (other.node is self.node and theirs == mine) or _range(other.node, theirs) == _range(self.node, mine)
 
     def __hash__(self) -> int:
         return hash((self.line, getattr(self.node, "col_offset", 0)))

@@ -101,8 +101,7 @@ def run_marked(item: pytest.Function, mark: pytest.Mark) -> bool:
         pytest.fail(fault, False)
     if inspect.iscoroutinefunction(item.obj):
         pytest.fail(f"{_SHOULD}, and this one is a coroutine", False)
-    names = item._fixtureinfo.argnames
-    model, args, kwargs = _parted(item.obj(**{name: item.funcargs[name] for name in names}))
+    model, args, kwargs = _parted(item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames}))
     fault = ""
     try:
         result = api.check_model(model, args, kwargs, **mark.kwargs)

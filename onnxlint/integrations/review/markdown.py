@@ -32,8 +32,7 @@ def code(piece: str, *, cell: bool = False) -> str:
 
 def block(language: str, lines: list[str]) -> str:
     """Lines of code as a block of their own, whatever is in them."""
-    ticks = max((len(run) for line in lines for run in re.findall(r"`{3,}", line)), default=2) + 1
-    fence = "`" * ticks
+    fence = "`" * (max((len(run) for line in lines for run in re.findall(r"`{3,}", line)), default=2) + 1)
     return "\n".join([f"{fence}{language}", *lines, fence])
 
 

@@ -59,8 +59,7 @@ class Server(LanguageServer):
         places = self.places(document.text)
         shown = [diagnostic(f, places, project.uri, project.before(f)) for f in document.shown.findings]
         shown += [fault(diagnosed, places) for diagnosed in document.faults]
-        known = types.PublishDiagnosticsParams(document.uri, shown, document.version)
-        self.text_document_publish_diagnostics(known)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, shown, document.version))
 
     def _publish_faults(self, project: Project) -> None:
         """Mistakes in configuration files stand in them."""
@@ -142,8 +141,7 @@ def build() -> Server:
             return None
         number = params.position.line + 1
         where = types.Range(places.position(number, named[1]), places.position(number, named[2]))
-        text = hover.of_rule(catalogue[named[0]])
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where)
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, hover.of_rule(catalogue[named[0]])), where)
 
     kinds: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL]
     options = types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
@@ -202,8 +200,7 @@ async def _watched(server: Server) -> bool:
     ability = workspace.did_change_watched_files if workspace is not None else None
     if ability is None or not ability.dynamic_registration:
         return False
-    watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
-    options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+    options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(pattern) for pattern in _WATCHED])
     registration = types.Registration("onnxlint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
     await server.client_register_capability_async(types.RegistrationParams([registration]))
     return True

@@ -51,8 +51,7 @@ def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     most = min(len(old), len(new))
     head = next((n for n in range(most) if old[n] != new[n]), most)
     most -= head
-    tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
-    return head, tail
+    return head, next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
 
 
 def merged(alone: tuple[Finding, ...], alone_before: View | None, whole: View | None, text: str) -> tuple[Finding, ...]:

@@ -13,8 +13,7 @@ _MOST_EVIDENCE = 2  # observations that are shown for one finding
 
 def of_findings(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> str:
     """Markdown: each rule once, with what was observed here."""
-    codes = dict.fromkeys(finding.code for finding in findings)
-    rules = [catalogue[code] for code in codes if code in catalogue]
+    rules = [catalogue[code] for code in dict.fromkeys(finding.code for finding in findings) if code in catalogue]
     return "\n\n---\n\n".join(of_rule(rule, [f for f in findings if f.code == rule.code]) for rule in rules)
 
 

@@ -29,6 +29,5 @@ def nested(labelled: Mapping[str, T]) -> dict[str, Any]:
             result[name] = value
     for name, items in groups.items():
         inner = nested(items)
-        numbered = all(key.isdigit() for key in inner)
-        result[name] = [inner[key] for key in sorted(inner, key=int)] if numbered else inner
+        result[name] = [inner[key] for key in sorted(inner, key=int)] if all(key.isdigit() for key in inner) else inner
     return result

@@ -58,8 +58,7 @@ def build_model(probe: Probe) -> torch.nn.Module:
     if probe.live is not None:
         return _live[0][0]
     target = load(probe.factory, probe)
-    built = isinstance(target, torch.nn.Module)
-    model = target if built else call(probe.factory, probe, target, **probe.arguments)
+    model = target if isinstance(target, torch.nn.Module) else call(probe.factory, probe, target, **probe.arguments)
     if not isinstance(model, torch.nn.Module):
         remedy = "name a callable without parameters that returns the model, or the class itself"
         reason = f"`{probe.factory}` returned {_describe(model)}, not an nn.Module"
@@ -254,8 +253,7 @@ def _arrange(
     if len(inputs) > len(in_order) and not more:
         reason = f"there are {len(inputs)} example inputs, but forward takes {len(in_order)} by position"
         raise ProbeFailure(reason, "return a dict by parameter name" if len(in_order) < len(names) else None)
-    extra = [f"input_{k}" for k in range(len(names), len(inputs))]
-    return tuple(inputs), {}, (*names[: len(inputs)], *extra)
+    return tuple(inputs), {}, (*names[: len(inputs)], *(f"input_{k}" for k in range(len(names), len(inputs))))
 
 
 def _check_names(labels: Iterable[str], names: list[str], more: bool, key: str) -> None:

@@ -163,8 +163,7 @@ def _sorted_as(wide: torch.Tensor, first: bool = False) -> bool | None:
     """Whether a list of numbers falls, rather than rises; None where it does neither, and `first` where both."""
     if wide.dim() != 1 or wide.numel() < 2:
         return None
-    orders = (down for down in (first, not first) if torch.equal(wide, wide.sort(descending=down).values))
-    return next(orders, None)
+    return next((down for down in (first, not first) if torch.equal(wide, wide.sort(descending=down).values)), None)
 
 
 def length_sampler(example: torch.Tensor, longest: int) -> Sampler:

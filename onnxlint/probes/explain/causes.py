@@ -161,8 +161,7 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Explanati
     if made is None:
         return []
     traced, conversions = made
-    of_both = (export.conversions, conversions)
-    before, after = (grouped(of_one, lambda c: (c.frames, c.kind)) for of_one in of_both)
+    before, after = (grouped(of_one, lambda c: (c.frames, c.kind)) for of_one in (export.conversions, conversions))
     computed = graph.computed_bounds(traced, root)
     indices = Counter(line_of(c) for c in conversions if c.kind == "index" and c.frames)
     differing, longer = [], []
@@ -217,8 +216,7 @@ def export_only_branches(eager: Eager, exporter: str, root: str, computed: Seque
     except Exception:  # noqa: BLE001 - what cannot be captured again tells nothing; the other evidence stands
         return []
     seen = replace(eager.base.observation, escapes=())
-    exported = replace(seen, path=tracer.root, error=None)
-    branches = [d for d in divergences(seen, [exported]) if d.kind == "branch"]
+    branches = [d for d in divergences(seen, [replace(seen, path=tracer.root, error=None)]) if d.kind == "branch"]
     if computed:
         above = [d for d in branches if any(is_above(d.location, frame) for frame in computed[0].frames[:1])]
         branches = sorted(above, key=lambda d: d.location.line)[-1:]

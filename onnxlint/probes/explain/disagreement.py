@@ -140,8 +140,7 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, se
     try:
         with cut_off(seconds), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            evaluator = onnx.reference.ReferenceEvaluator(str(runtime.path))
-            answers.outputs[REFERENCE] = evaluator.run(None, dict(feeds))
+            answers.outputs[REFERENCE] = onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds))
     except TooLong:
         answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {seconds:.1f} s"
     except Exception as error:  # noqa: BLE001 - it lacks operators and types, and fails in as many ways

@@ -127,8 +127,7 @@ def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, i
 def _topology(a: Sequence[Node], b: Sequence[Node], one: range, other: range) -> Difference:
     def frames(nodes: Sequence[Node], stretch: range) -> tuple[Location, ...]:
         """Of the first located node in a stretch, else of the last one before it."""
-        candidates = (*stretch, *reversed(range(stretch.start)))
-        return next((nodes[k].frames for k in candidates if nodes[k].frames), ())
+        return next((nodes[k].frames for k in (*stretch, *reversed(range(stretch.start))) if nodes[k].frames), ())
 
     left, right = frames(a, one), frames(b, other)
     detail = f"{_operators(a[one.start : one.stop])} against {_operators(b[other.start : other.stop])}"

@@ -87,10 +87,10 @@ def _moves(
 
 def resized(guess: Guesses, sizes: Mapping[Axis, int]) -> dict[str, Guess]:
     """A guess with other sizes on some axes."""
-    changed = dict(guess)
-    for name, slot in slots_of(guess).items():
-        changed[name] = Slot(slot.dtype, tuple(sizes.get((name, a), size) for a, size in enumerate(slot.shape)))
-    return changed
+    return dict(guess) | {
+        name: Slot(slot.dtype, tuple(sizes.get((name, a), size) for a, size in enumerate(slot.shape)))
+        for name, slot in slots_of(guess).items()
+    }
 
 
 def _cached(slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
@@ -170,8 +170,7 @@ def _distinct(bench: Bench, guess: Guesses, slots: Mapping[str, Slot], groups: S
     chosen: dict[Axis, int] = {}
     for group in groups:
         original = _size(slots, group.axes)
-        free = (s for s in (original, *group.sizes) if s > 1 and s not in sizes.values())
-        sizes[group.name] = next(free, original)
+        sizes[group.name] = next((s for s in (original, *group.sizes) if s > 1 and s not in sizes.values()), original)
         chosen |= dict.fromkeys(group.axes, sizes[group.name])
     if bench.run(resized(guess, chosen)).error is not None:
         sizes = {g.name: _size(slots, g.axes) for g in groups}

@@ -68,8 +68,7 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     assumed = replace(assumed, eval=built.eval, ranges=bench.ranges)
     assumed = replace(assumed, notes=_notes(assumed, shaped, probe.way))
     assumed = replace(assumed, config=_configuration(probe.factory, assumed))
-    complete = replace(built, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
-    return complete, assumed
+    return replace(built, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges), assumed
 
 
 def _movable(bench: Bench, guess: Guesses, shaped: Shaped) -> tuple[Guesses, Shaped]:
@@ -133,8 +132,7 @@ def _spec(dtype: str, *dims: int | str) -> str:
 def _hint(search: SearchResult) -> dict[str, str]:
     """Specs to start from: the first guess, with a dynamic batch."""
     first = slots_of(search.tried[0]) if search.tried else {}
-    specs = {name: _spec(slot.dtype, "batch", *slot.shape[1:]) for name, slot in first.items()}
-    return specs or {"x": suggestion("x")}
+    return {name: _spec(slot.dtype, "batch", *slot.shape[1:]) for name, slot in first.items()} or {"x": suggestion("x")}
 
 
 def _configuration(factory: str, assumed: Assumed) -> str:

@@ -189,8 +189,7 @@ class _Loader(SourceFileLoader):
                 first = node.body[0]
                 for part in ast.walk(call):
                     ast.copy_location(part, first)
-                documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-                node.body.insert(int(documented), call)
+                node.body.insert(int(isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)), call)
         return compile(tree, path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -231,8 +230,7 @@ def _read(module: str, arguments: dict[str, Any]) -> dict[str, Any]:
     call["options"] = _changed(module, exporter, arguments)
     if program:
         return {**call, **_origin(model)}
-    names = tuple(arguments.get("input_names") or ())
-    call |= {"dynamic_axes": arguments.get("dynamic_axes"), "input_names": names}
+    call |= {"dynamic_axes": arguments.get("dynamic_axes"), "input_names": tuple(arguments.get("input_names") or ())}
     return {**call, "dynamic_shapes": shapes if dynamo else None}
 
 

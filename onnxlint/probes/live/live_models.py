@@ -154,8 +154,7 @@ def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     names, more = parameters_of(call.model)
     if len(args) > len(names) and not more:
         raise ProbeFailure(f"there are {len(args)} inputs, but forward takes {len(names)}")
-    extra = [f"input_{k}" for k in range(len(names), len(args))]
-    parameters = (*names[: len(args)], *extra, *kwargs)
+    parameters = (*names[: len(args)], *(f"input_{k}" for k in range(len(names), len(args))), *kwargs)
     options = dict(call.options)
     if call.program is not None:
         options[programs.PROGRAM] = call.program

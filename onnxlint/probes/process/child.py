@@ -139,8 +139,7 @@ def install_overlay(overlay: Mapping[str, str]) -> None:
 
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # all imports of source come here
     for path, source in data.items():
-        text = source.decode("utf-8", "replace")
-        linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)
+        linecache.cache[path] = (len(source), None, source.decode("utf-8", "replace").splitlines(keepends=True), path)
 
 
 def _identity(fd: int) -> tuple[int, int] | None:

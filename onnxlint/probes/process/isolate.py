@@ -162,8 +162,7 @@ class _Watch:
                 return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
             self._pump(TICK)
             if self.lost:
-                said = self.errors.decode("utf-8", "replace").strip()
-                raise ServerFailedError(said or self.server.failure())
+                raise ServerFailedError(self.errors.decode("utf-8", "replace").strip() or self.server.failure())
         broken = self._until_end()
         if broken is not None:
             self._kill()

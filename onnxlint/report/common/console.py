@@ -49,5 +49,4 @@ class Page(Console):
     def drawn(self) -> str:
         """The page, without spaces at the ends of lines."""
         assert isinstance(self.file, io.StringIO)
-        lines = self.file.getvalue().split("\n")
-        return printed("\n".join(line.rstrip(" ") for line in lines), styled=True)
+        return printed("\n".join(line.rstrip(" ") for line in self.file.getvalue().split("\n")), styled=True)

@@ -79,8 +79,7 @@ def hidden(finding: Finding) -> bool:
 def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
     """A key that sorts the worst first: what is confirmed, then by severity, then in source order."""
     span, severity = finding.span, tuple(records.Severity).index(finding.severity)
-    unsure = finding.verdict is not VerdictKind.CONFIRMED
-    return unsure, severity, span.path, span.line, span.column, finding.code
+    return finding.verdict is not VerdictKind.CONFIRMED, severity, span.path, span.line, span.column, finding.code
 
 
 def also(finding: Finding) -> str:
@@ -157,8 +156,7 @@ def failed(report: Report) -> bool:
 def failures(report: Report) -> Iterator[tuple[records.Location, str]]:
     """Where each of the unexplained failures shows, and a sentence about it."""
     for model, exporter, result in unexplained(report):
-        place = result.location or records.Location(model.path, model.line)
-        yield place, failure_sentence(model, exporter, result)
+        yield result.location or records.Location(model.path, model.line), failure_sentence(model, exporter, result)
 
 
 def unprobed_sentence(model: ModelReport) -> str:
@@ -234,8 +232,7 @@ def observed(evidence: Evidence) -> str:
 def sides(agreement: records.Sides) -> str:
     """Who agrees with whom: `PyTorch | traced graph, ONNX Runtime`; those that refuse come last."""
     groups = [clean(", ".join(folded(group))) for group in agreement.groups]
-    refusing = [f"{side} refuses" for side in folded(list(agreement.refused))]
-    return " | ".join([*groups, *refusing])
+    return " | ".join([*groups, *(f"{side} refuses" for side in folded(list(agreement.refused)))])
 
 
 def unknown_sides(agreement: records.Sides) -> str:

@@ -31,8 +31,7 @@ def _model(model: ModelReport) -> str:
     rows = ""
     for name, result in model.exporters.items():
         mark = "✓" if result.outcome is Outcome.OK else "✗"
-        outcome = f"{mark} {words.OUTCOME_LABELS[result.outcome]}"
-        cells = (words.exporter_name(name), outcome, result.detail)
+        cells = (words.exporter_name(name), f"{mark} {words.OUTCOME_LABELS[result.outcome]}", result.detail)
         rows += "<tr>" + "".join(f'<td style="{_CELL}">{_text(cell)}</td>' for cell in cells) + "</tr>"
     return f"<p>{_text(model.name)}</p><table>{rows}</table>"
 

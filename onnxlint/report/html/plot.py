@@ -88,8 +88,7 @@ def _decades(sizes: Sequence[float]) -> tuple[int, int]:
 
 
 def _described(one: Tried) -> str:
-    seen = Evidence("", "", Cause.MISMATCH, Outcome.OK, (), "", one.variation, runtime=one.runtime)
-    label = words.variation(seen)
+    label = words.variation(Evidence("", "", Cause.MISMATCH, Outcome.OK, (), "", one.variation, runtime=one.runtime))
     if one.result == "agrees":
         return f"{label}: agrees" + (f", max abs error {words.number(one.max_abs)}" if one.max_abs is not None else "")
     if one.result in _FAILED:

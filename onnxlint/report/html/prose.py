@@ -26,5 +26,4 @@ def prose(text: str) -> Markup:
 
 def markdown(text: str) -> Markup:
     """A section of a rule's contract; HTML in it stays text, and it holds no images."""
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    return Markup(parser.render(text))
+    return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render(text))

@@ -59,8 +59,7 @@ def run_rules(
     asked = msgspec.msgpack.encode((codes, list(exporters), [catalogue[code].version for code in codes]))
 
     def key(path: str) -> bytes:
-        seen = [(type(o).__name__, o) for o in by_path[path]]
-        return digest(path, texts[path], asked, msgspec.msgpack.encode(seen))
+        return digest(path, texts[path], asked, msgspec.msgpack.encode([(type(o).__name__, o) for o in by_path[path]]))
 
     def work(path: str, _: Said | None) -> Said:
         from onnxlint.rules.engine.look_through import look_through

@@ -108,8 +108,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     def observations(self, node: cst.CSTNode, kind: type[O]) -> Sequence[O]:
         """What was observed of a kind at a node."""
-        seen = self.get_metadata(ObservationProvider, node, ())
-        return [o for o in seen if isinstance(o, kind) and self.concerns(o)]
+        return [o for o in self.get_metadata(ObservationProvider, node, ()) if isinstance(o, kind) and self.concerns(o)]
 
     def concerns(self, seen: object) -> bool:
         """Tell whether a node or an observation is for this rule: a call is not that only other rules watch."""

@@ -211,8 +211,7 @@ class Site:
         start, end = self.tree.range(first)[0], self.tree.range(last)[1]
         above = [cst.EmptyLine(comment=cst.Comment(text)) for text in comments]
         lines = [lines[0].with_changes(leading_lines=above), *lines[1:]]
-        code = "".join(self.tree.code(line, first) for line in lines).strip()
-        return self.splice(start, end, code, *lines)
+        return self.splice(start, end, "".join(self.tree.code(line, first) for line in lines).strip(), *lines)
 
     def _edit(self, start: int, end: int, new: cst.CSTNode, node: cst.CSTNode) -> Edit:
         """Put something in the place of a node, between two offsets, without the words at both ends that stay."""

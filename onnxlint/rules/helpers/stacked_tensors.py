@@ -29,8 +29,7 @@ def stacked(site: Site, call: cst.Call) -> Fix | None:
         copied = "" if name in ("as_tensor", "from_numpy") else ".detach().clone()"
         copy = site.expression(f"{{tensor}}{copied}{moved}", tensor=tight(tensor), **dtype)
         sure = tensor is data and (values.sizes(data) is not None or not isinstance(data, cst.Name))
-        safety = Safety.SAFE if sure else Safety.UNSAFE
-        return site.fix("copy the tensor", safety, site.replace(call, copy))
+        return site.fix("copy the tensor", Safety.SAFE if sure else Safety.UNSAFE, site.replace(call, copy))
     tensors = [stripped(e) for e in elements(data) or ()]
     if not tensors or not all(map(values.is_tensor, tensors)):
         return None

@@ -240,5 +240,4 @@ def fresh(site: Site, function: cst.FunctionDef, wanted: str) -> str:
 
 
 def _used(function: cst.FunctionDef) -> set[str]:
-    own_parameters = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
-    return own_parameters | names_in(function)
+    return {p.name.value for p in walk(function) if isinstance(p, cst.Param)} | names_in(function)
