@@ -1,10 +1,10 @@
 import libcst as cst
 
-from onnxlint.base.records import EXPORTERS, Fix, Outcome, Safety
+from onnxlint.base.records import EXPORTERS, Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, dotted, has_star, indices, keywords, literal, positional, tight
+from onnxlint.rules.engine.site import Site, dotted, has_star, indices, keywords, literal, names_in, positional, tight
 from onnxlint.rules.helpers.size_expressions import axis_of, ceiling, whole
 from onnxlint.rules.helpers.value_kinds import Values
 
@@ -58,7 +58,20 @@ class DimToPython(Rule):
                 if curved
                 else f"use the size as it is (`x.shape[1]`) with `//`, `%`, `*`{share}{under}"
             )
-            yield Objection(message, advice, effects=ends or _effects(escape.how), static_too=ends is not None)
+            severity = Severity.NOTE if extreme == "max" and self._cut_at_zero(node) else None
+            yield Objection(
+                message, advice, severity=severity, effects=ends or _effects(escape.how), static_too=ends is not None
+            )
+
+    def _cut_at_zero(self, node: Node) -> bool:
+        """`max(n - 4, 0)` follows `n` where the example is longer than 4: measured, only shorter inputs differ."""
+        match node:
+            case cst.Call(args=[cst.Arg(one), cst.Arg(other)]):
+                for difference, zero in ((one, other), (other, one)):
+                    match difference, zero:
+                        case cst.BinaryOperation(_, cst.Subtract(), fixed), cst.Integer("0"):
+                            return names_in(fixed) <= {"self"}
+        return False
 
     def _scaled(self, node: Node) -> bool:
         """`int(n * share)`, where the share is no whole number by its looks."""

@@ -14,6 +14,10 @@ class DataAttribute(Rule):
     """Object to `.data`, which takes a tensor out of the trace."""
 
     def on_data_read(self, node: Node, read: DataRead) -> Objections:
+        argument = self.parent(node)
+        match self.parent(argument) if argument is not None else None:
+            case cst.Call(cst.Name("type")):
+                return  # `y.type(type(x.data))` asks for the class alone
         yield Objection(
             f"`{read.text}` takes the tensor out of the trace"
             + ("" if read.weight else ": the graph keeps the example's values as a constant"),

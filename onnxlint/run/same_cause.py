@@ -1,7 +1,7 @@
 """One cause, one finding: what stems from one value, or one decision, is shown at one place, which names the others."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import PurePath
@@ -31,24 +31,35 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
         about = _about(finding, elsewhere)
         if about and not hidden(finding):
             groups.setdefault((finding.span.path, about), []).append(finding)
-    shown: dict[int, Finding | None] = {}
     for members in groups.values():
         members.sort(key=_first)
-    for members in filter(lambda members: len(members) > 1, _with_what_follows(groups)):
+    several = filter(lambda members: len(members) > 1, _with_what_follows(groups))
+    of_calls = _one_of_calls(_shown_as_one(report.findings, several), once)
+    return replace(report, findings=_one_of_copies(_one_of_twins(of_calls), sources, once))
+
+
+def _one_of_twins(findings: Sequence[Finding]) -> list[Finding]:
+    """What is said in the same words of one statement in the same method of several classes of a file, at the first."""
+    suspected = (f for f in findings if f.verdict is VerdictKind.SUSPECTED and not hidden(f))
+    alike = grouped(suspected, lambda f: (f.span.path, f.code, f.message, f.text, f.symbol.rpartition(".")[2]))
+    twins = (members for members in alike.values() if len({f.symbol for f in members}) == len(members) > 1)
+    return _shown_as_one(findings, twins)
+
+
+def _shown_as_one(findings: Sequence[Finding], groups: Iterable[Sequence[Finding]]) -> list[Finding]:
+    """The findings, with the first of each group for the group."""
+    shown: dict[int, Finding | None] = {}
+    for members in groups:
         shown.update((id(member), None) for member in members)
         shown[id(members[0])] = _together(members)
-    findings = (shown.get(id(finding), finding) for finding in report.findings)
-    of_calls = _one_of_calls([f for f in findings if f is not None], once)
-    return replace(report, findings=_one_of_copies(of_calls, sources, once))
+    return [f for f in (shown.get(id(finding), finding) for finding in findings) if f is not None]
 
 
 def _one_of_calls(findings: Sequence[Finding], once: Set[str]) -> list[Finding]:
     """What is said of several export calls of a file in the same words, but for opsets, at the first of them."""
     of_calls = (f for f in findings if f.code in once and not hidden(f))
     alike = grouped(of_calls, lambda f: (f.span.path, f.code, _OPSET.sub("", f.message)))
-    shown: dict[int, Finding | None] = {id(f): None for members in alike.values() for f in members[1:]}
-    shown.update((id(members[0]), _together(members)) for members in alike.values() if len(members) > 1)
-    return [f for f in (shown.get(id(finding), finding) for finding in findings) if f is not None]
+    return _shown_as_one(findings, (members for members in alike.values() if len(members) > 1))
 
 
 def _with_what_follows(groups: Mapping[tuple[str, str], list[Finding]]) -> list[list[Finding]]:

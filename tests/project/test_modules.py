@@ -50,6 +50,20 @@ def test_beside_a_script_its_own_folder_comes_first(tmp_path: Path) -> None:
         assert found.source.path == tmp_path / folder / "util.py"
 
 
+def test_of_packages_of_one_name_the_one_below_the_own_source_root_is_meant(tmp_path: Path) -> None:
+    package = {
+        "model/__init__.py": "",
+        "model/net.py": "import torch\nfrom model.parts import Net\n",
+        "model/parts.py": NET,
+    }
+    files = {f"{folder}/{path}": text for folder in ("a", "b") for path, text in package.items()}
+    project = read(tmp_path, files)
+    for folder in ("a", "b"):
+        net = project.modules[tmp_path / folder / "model/net.py"].lookup("Net")
+        assert isinstance(net, ClassInfo)
+        assert net.module.source.path == tmp_path / folder / "model/parts.py"
+
+
 @pytest.mark.parametrize(
     ("imports", "name"),
     [

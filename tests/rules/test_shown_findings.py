@@ -44,6 +44,17 @@ def test_a_question_that_has_a_name_is_told_once(lines: Lines) -> None:
     assert lines(body.replace("if low", "if x.max() < 1"), "ONX101") == [2, 5]
 
 
+def test_a_size_cut_off_at_zero_is_no_more_than_a_note_where_it_is_the_longer_one(lines: Lines) -> None:
+    body = "y = F.pad(x, (0, max({}, 0)))\nreturn y if x.sum() > 0 else -y"
+    assert lines(body.format("x.shape[0] - 4"), "ONX202") == []
+    assert lines(body.format("4 - x.shape[0]"), "ONX202") == [1]  # 0 for every input that is as long as the example
+
+
+def test_data_whose_class_is_asked_is_not_told(lines: Lines) -> None:
+    assert lines("return i.type(type(x.data)) + x", "ONX411") == []
+    assert lines("return i.type(x.dtype) + x.data", "ONX411") == [1]
+
+
 def test_a_look_up_is_told_once(lines: Lines) -> None:
     body = "a = torch.as_tensor(self.table[i.sum()])\nb = torch.as_tensor(self.table[{}])\nreturn x * a * b"
     assert lines(body.format("i.sum()"), "ONX111") == [1]

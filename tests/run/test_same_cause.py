@@ -416,6 +416,12 @@ def test_of_versions_of_an_export_script_the_same_is_said_once(code, names, show
     assert sum(f.severity is not Severity.NOTE for f in merged.findings) == shown
 
 
+def test_the_same_statement_in_several_classes_of_a_file_is_told_once(check):
+    forward = "class {}(torch.nn.Module):\n    def forward(self, x):\n        return x * 2 if x.sum() > {} else x\n"
+    twins = "import torch\n" + forward.format("A", 0) + forward.format("B", 0) + forward.format("C", 1)
+    assert places(one_per_cause(check(twins)), "ONX101") == [(4, [7]), (10, [])]
+
+
 def test_other_files_are_named_with_their_paths_and_many_are_counted():
     also = tuple(Span(f"{name}.py", 3, 1, 3, 5) for name in "abcdefgh")
     assert words.also(finding(1, also=also[:2])) == "line 3, b.py:3"

@@ -28,7 +28,8 @@ class Writes(Emitter):
         lost = t.view is not None and (not here or self._named_above(target))
         if lost and t.source != "weight" and self._base_is_read(target, row):
             self.emit(observations.ViewWrite, node, t.trace)
-        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):  # `row[:3].copy_(x)`
+        elif t.view is not None and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            # `row[:3].copy_(x)`; what a mask picks is a copy, in eager too.
             named = self.frames[-1].scope.lookup(target.value.id)
             if isinstance(named, dom.Tensor) and named.source != "weight":
                 self.item_written(self.frames[-1], named, target)

@@ -35,6 +35,7 @@ _DOCUMENTED = r"^\s+(\w+) ?[(:] ?[lL]ist(?:\[| of )(?:torch\.)?[tT]ensors?\b"
 _REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((\w+), {_LISTS}"
 # `(images, "images")` in `for given, name in [(images, "images"), (metas, "metas")]:` over a check of `given`.
 _REFUSED_IN_TURN = rf"\((\w+), \W\w+\W\)(?=[^]\n]*\]:\s+if not isinstance\(\w+, {_LISTS}:\s+raise\b)"
+_TYPE_COMMENT = re.compile(r"#\s*type:\s*(\(.*\))\s*->")
 _CONCATENATED = re.compile(r"\btorch\.(?:con)?cat\(\s*(\w+)\s*[,)]")
 _WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MULTILINE)
 
@@ -46,8 +47,9 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     if optional and (is_label(name) or _is_of_training(unit, name)):
         return dom.NONE  # an exported model computes no loss
     trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
-    if parameter.annotation is not None:
-        annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
+    annotation = parameter.annotation or _commented_types(unit).get(name)
+    if annotation is not None:
+        annotated = by_annotation(engine, annotation, trace, unit.module)
         if annotated is not None:
             if isinstance(annotated, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
                 return dom.Tensor(trace=trace)  # which is what an exporter can pass
@@ -67,6 +69,19 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     if _read_by_key(unit, name):
         return dom.Dict((), dom.Tensor(trace=trace))
     return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name))
+
+
+@lru_cache(maxsize=4096)
+def _commented_types(unit: FunctionUnit) -> dict[str, ast.expr]:
+    """The types that a comment gives, as torchvision has them for TorchScript: `# type: (List[Tensor], int) -> ...`"""
+    comment = _TYPE_COMMENT.search(unit.text)
+    try:
+        types = ast.parse(comment[1], mode="eval").body if comment is not None else None
+    except SyntaxError:
+        return {}
+    given = types.elts if isinstance(types, ast.Tuple) else [types] if types is not None else []
+    names = [p.arg for p, _ in unit.positional][unit.cls is not None :]
+    return dict(zip(names, given, strict=True)) if len(names) == len(given) else {}
 
 
 def is_label(name: str) -> bool:

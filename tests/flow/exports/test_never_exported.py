@@ -153,6 +153,18 @@ TRAINED = {
 }
 
 
+def test_nothing_in_what_makes_features_of_recordings() -> None:
+    features = """\
+import torch
+import torchaudio.compliance.kaldi as kaldi
+class Features(torch.nn.Module):
+    def forward(self, x):
+        return {}(x) + torch.rand(2)
+"""
+    assert told(features.format("kaldi.fbank")) == []
+    assert "RandomDraw" in kinds(features.format("torch.relu"))
+
+
 @pytest.mark.parametrize("body", TRAINED.values(), ids=TRAINED.keys())
 def test_no_draw_that_only_training_reads_by(body: str) -> None:
     assert told(model(body)) == []

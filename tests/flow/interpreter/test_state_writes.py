@@ -166,6 +166,7 @@ class M(nn.Module):
         ("v = out.view(-1)\nv += 1\nout = v.view(2, -1) + out", ["v += 1"]),
         ("v = out[:, 2:].clone()\nv.copy_(x)\nout = v", []),
         ("out = out.view(2, -1)\nout[:, 2:] = x", []),
+        ("v = out.view(2, -1)\nv[v > 0].fill_(0)", []),  # of a copy, in eager too
         ("for row in out:\n    row[:3] = 1", ["row[:3]"]),
         ("for row in out.unbind(0):\n    row.fill_(1)", ["row.fill_(1)"]),
         ("for row in out:\n    row.fill_(1)\nout = out[0]", ["row.fill_(1)"]),
