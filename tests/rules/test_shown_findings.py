@@ -50,6 +50,13 @@ def test_a_size_cut_off_at_zero_is_no_more_than_a_note_where_it_is_the_longer_on
     assert lines(body.format("4 - x.shape[0]"), "ONX202") == [1]  # 0 for every input that is as long as the example
 
 
+def test_whether_an_axis_is_a_multiple_of_itself_depends_on_the_other_factor_alone(lines: Lines) -> None:
+    body = "y = x.unsqueeze(1).repeat(1, i.size(1), 1).flatten(0, 1)\nif {} != y.size(0):\n    y = y * 2\n"
+    body += "return y if x.sum() > 0 else -y"
+    assert lines(body.format("x.size(0)"), "ONX114") == []  # of an axis that nobody said is dynamic
+    assert lines(body.format("x.size(0) // 2"), "ONX114") == [2]
+
+
 def test_data_whose_class_is_asked_is_not_told(lines: Lines) -> None:
     assert lines("return i.type(type(x.data)) + x", "ONX411") == []
     assert lines("return i.type(x.dtype) + x.data", "ONX411") == [1]

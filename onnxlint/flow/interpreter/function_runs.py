@@ -56,10 +56,18 @@ class FunctionRuns(Definitions):
         return result
 
     def _call_function(self, fn: dom.Function, args: Args, kwargs: Kwargs) -> Value:
-        """Run a function, or recall what it gave for arguments of the same kind."""
+        """Run a function, or recall what it gave for arguments of the same kind; it counts as reached by then."""
+        first = fn.unit.key not in self.reached
+        self.reach(fn.unit)
+        try:
+            return self._result(fn, args, kwargs)
+        except Exhausted:
+            if first:  # what it does past here is seen by nobody yet
+                self.reached.pop(fn.unit.key, None)
+            raise
+
+    def _result(self, fn: dom.Function, args: Args, kwargs: Kwargs) -> Value:
         unit, at = fn.unit, self.context
-        first = unit.key not in self.reached
-        self.reach(unit)
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return dom.CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -90,17 +98,12 @@ class FunctionRuns(Definitions):
         self.budget.spend(1)
         scope = call_arguments.handed_over(self, unit, scope)
         changes, written = self.changes, len(self.writes)
-        try:
-            with (
-                self.within(exporters=_exporters_of(unit, at.exporters)),
-                self.summaries.running(place, key, fn.bound) as results,
-            ):
-                result = self._run_anew(fn, scope, args, kwargs, key)
-                results.append(result)
-        except Exhausted:
-            if first:  # what it does past here is seen by nobody yet
-                self.reached.pop(unit.key, None)
-            raise
+        with (
+            self.within(exporters=_exporters_of(unit, at.exporters)),
+            self.summaries.running(place, key, fn.bound) as results,
+        ):
+            result = self._run_anew(fn, scope, args, kwargs, key)
+            results.append(result)
         if key is not None and not at.tracing:
             self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result

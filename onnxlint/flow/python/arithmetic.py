@@ -349,7 +349,18 @@ def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value
         return dom.CONFIG  # an axis without elements: no example has one
     if isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and a.plain and b.plain:
         return dom.CONFIG  # the same axis of two tensors: always equal
-    return dom.Dim(axes, None, site, False, trace, _form(operator, a, b))
+    if _is_ratio(a, b) or _is_ratio(b, a):
+        return dom.CONFIG  # one is the other some fixed number of times, for every input
+    form = _form(operator, a, b)
+    return dom.Dim(axes - _on_both_sides(a, b) if form == "equal" else axes, None, site, False, trace, form)
+
+
+def _on_both_sides(a: dom.Value, b: dom.Value) -> frozenset[str]:
+    """The axis that is one side of an equation and a part of the other: `n == n * m` asks for `m` alone."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, dom.Dim) and isinstance(y, dom.Dim) and x.plain and x.axes < y.axes:
+            return x.axes
+    return frozenset()
 
 
 def _is_ratio(a: dom.Value, b: dom.Value) -> bool:

@@ -48,12 +48,17 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
         return dom.NONE  # an exported model computes no loss
     trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
     annotation = parameter.annotation or _commented_types(unit).get(name)
-    if annotation is not None:
-        annotated = by_annotation(engine, annotation, trace, unit.module)
-        if annotated is not None:
-            if isinstance(annotated, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
-                return dom.Tensor(trace=trace)  # which is what an exporter can pass
-            return dom.CONFIG if isinstance(annotated, dom.Dict) and plain_name(name) else annotated
+    annotated = by_annotation(engine, annotation, trace, unit.module) if annotation is not None else None
+    if annotated is not None:
+        if isinstance(annotated, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
+            return dom.Tensor(trace=trace)  # which is what an exporter can pass
+        return dom.CONFIG if isinstance(annotated, dom.Dict) and plain_name(name) else annotated
+    return _unannotated(unit, name, default, trace)
+
+
+def _unannotated(unit: FunctionUnit, name: str, default: ast.expr | None, trace: dom.Trace) -> dom.Value:
+    """What the default, the body or the name of a parameter says."""
+    optional = isinstance(default, ast.Constant) and default.value is None
     if optional:
         return dom.Tensor(trace=trace, guessed=may_be_plain(unit, name)) if name in TENSOR_NAMES else dom.UNKNOWN
     if default is not None:
