@@ -17,6 +17,7 @@ from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Val
 from onnxlint.flow.values.equivalent_code import counts
 from onnxlint.flow.values.node_places import Body, argument, assignments
 
+_LENGTHS = re.compile(r"`\w*len(?:gth)?s?`")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _STATIC = frozenset("shape size dtype device dim ndim numel is_cuda data_ptr type new".split())
 
@@ -144,7 +145,8 @@ def _attention(engine: Lowering, call: Call) -> None:
     named = isinstance(node, ast.Name) and any_bound(engine.frames[-1].body, node.id, _unites)
     if named or (node is not None and _unites(node)):
         return  # `mask | rows_without_any`, or a column put in front: every row sees something
-    sure = not mask.guessed
+    lengths = mask.trace is not None and _LENGTHS.match(mask.trace.root.message) is not None  # of which none is zero
+    sure = not (mask.guessed or lengths)
     emit(engine, call.node, obs.AttentionMask, call.name, "attention mask", call.op, trace=mask.trace, sure=sure)
 
 

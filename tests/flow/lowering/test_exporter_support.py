@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import PRELUDE, analyse, facts_of, findings_of, project_of
+from analysing import PRELUDE, analyse, facts_of, findings_of, project_of, told
 
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Call
@@ -53,6 +53,14 @@ def test_what_dynamo_makes_a_tensor_of(body: str) -> None:
 @pytest.mark.parametrize(("size", "expected"), [("(None, 1)", ["ONX210"]), ("(1, None)", ["ONX210"]), ("(1, 1)", [])])
 def test_an_adaptive_pooling_keeps_the_size_of_an_axis(call: str, size: str, expected: list[str]) -> None:
     assert codes(f"return {call.format(size)}") == expected
+
+
+@pytest.mark.parametrize(("name", "doubted"), [("x_lens", "?"), ("lengths", "?"), ("keep", ""), ("lenses", "")])
+def test_a_mask_that_lengths_make_hides_no_row_as_a_whole(name: str, doubted: str) -> None:
+    body = f"mask = torch.arange(x.shape[1]) < {name}[:, None]\n"
+    call = "F.scaled_dot_product_attention(x, x, x, attn_mask=mask[:, None])"
+    text = HEAD.replace("scores", name) + textwrap.indent(f"{body}return {call}", " " * 8)
+    assert f"AttentionMask: {call}{doubted}" in told(text)
 
 
 @pytest.mark.parametrize("call", ["F.max_pool2d(y, 3)", "self.pool(y)", "F.adaptive_avg_pool2d(y, 1)"])
