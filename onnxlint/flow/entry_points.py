@@ -219,11 +219,10 @@ def _forwards(
 
 
 def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
-    """True where the code of another module calls a class: `lambda: Layer(size)`, in whatever arm, part and function.
-    A file of another part is noted as read."""
+    """True where the code of another module of this part calls a class: `lambda: Layer(size)`, in whatever arm."""
     call = re.compile(rf"{c.name}\((?<!class {c.name}\()(?<!\w{c.name}\()")  # begun by its letters, it is found fast
-    texts = ((info, info.source if info in part else info.file) for info in c.module.project.naming(c.name))
-    others = (d for info, file in texts if call.search(file.text) for d in info.classes.values() if d is not c)
+    naming = (info for info in part.intersection(c.module.project.naming(c.name)) if call.search(info.source.text))
+    others = (d for info in naming for d in info.classes.values() if d is not c)
     return any(call.search(d.text) and d.is_module() for d in others)
 
 
