@@ -82,7 +82,7 @@ def _commented_types(unit: FunctionUnit) -> dict[str, ast.expr]:
     comment = _TYPE_COMMENT.search(unit.text)
     try:
         types = ast.parse(comment[1], mode="eval").body if comment is not None else None
-    except SyntaxError:
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # it may be any text
         return {}
     given = types.elts if isinstance(types, ast.Tuple) else [types] if types is not None else []
     names = [p.arg for p, _ in unit.positional][unit.cls is not None :]

@@ -56,7 +56,8 @@ def test_the_annotation_says(annotation: str, value: Value) -> None:
 def test_a_comment_may_say_the_type() -> None:
     assert of("k, v", "# type: (int, List[Tensor]) -> Tensor\n    return v[0]") == Seq(Tensor())
     assert of("k, v", "# type: (int) -> Tensor\n    return v[0]") == Tensor()  # of another number of parameters
-    assert of("k, v", "# type: (int, of -> Tensor\n    return v[0]") == Tensor()
+    for text in ("(int, Tensor))", "(" * 5000 + "int" + ")" * 5000, "(-" * 5000 + "1" + ")" * 5000):
+        assert of("k, v", f"# type: {text} -> Tensor\n    return v[0]") == Tensor()
 
 
 def test_a_record_has_the_values_of_its_fields() -> None:
