@@ -78,7 +78,7 @@ class Main(click.Group):
 
             sys.exit(shell_complete(self, {"obj": argv}, "onnxlint", COMPLETE, instruction))
         try:
-            # As click's own `main` does, which writes an empty line wherever an interrupt comes, into files too.
+            # What click's own `main` does, but for the empty line that it writes, into files too, at an interrupt.
             with self.make_context("onnxlint", [*argv], obj=argv) as ctx:
                 code = self.invoke(ctx)
             sys.exit(code if isinstance(code, int) else 0)
