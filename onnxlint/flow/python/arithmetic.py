@@ -349,8 +349,6 @@ def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value
         return dom.CONFIG  # an axis without elements: no example has one
     if isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and a.plain and b.plain:
         return dom.CONFIG  # the same axis of two tensors: always equal
-    if _is_ratio(a, b) or _is_ratio(b, a):
-        return dom.CONFIG  # one is the other some fixed number of times, for every input
     form = _form(operator, a, b)
     return dom.Dim(axes - _on_both_sides(a, b) if form == "equal" else axes, None, site, False, trace, form)
 
