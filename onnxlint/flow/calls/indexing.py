@@ -180,8 +180,7 @@ def _gathers(engine: InContext, t: dom.Tensor, v: dom.Value, node: ast.Subscript
     """Dims of one index that gathers; None where its rank is not known."""
     if isinstance(v, dom.Tensor):
         if v.kind == "bool":
-            fixed = all(part.fixed and not part.guessed for part in (t, v))
-            return (dom.Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
+            return (dom.Data(engine.site(node, ""), t.fixed and v.fixed, True, t.trace or v.trace),)
         return v.dims
     if isinstance(v, dom.Tuple):
         return (dom.Const(len(v.items)),) if all(dom.as_int(i) is not None for i in v.items) else (dom.CONFIG,)

@@ -86,8 +86,8 @@ class Call:
         return dom.Tensor(dims, None, source, kind, None, self.engine.place(self.node), trace)
 
     def ragged(self, fixed: bool) -> dom.Data:
-        """A size that the values of a tensor decide here; not a fixed one where something unknown went into them."""
-        return dom.Data(self.engine.site(self.node, ""), fixed and not self.tensor.guessed, True, self.tensor.trace)
+        """A size that the values of a tensor decide here."""
+        return dom.Data(self.engine.site(self.node, ""), fixed, True, self.tensor.trace)
 
 
 Handler = Callable[[Call], dom.Value]
