@@ -29,7 +29,7 @@ class TensorBranch(Rule):
                 "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo"
                 " exporter",
                 effects=_UNFELT if branch.talks else None,
-                about=f"branch on {node.value}" if isinstance(node, cst.Name) else "",
+                about=f"branch on {self.source(_subject(node))}",
                 hints={"sized": int(branch.sized)},
             )
         elif branch.reads == "weight":
@@ -59,6 +59,13 @@ class TensorBranch(Rule):
         if edits is None or change is None:
             return None if edits is None else shorter
         return site.fix(_CHOOSE, Safety.UNSAFE, *edits.values(), change)
+
+
+def _subject(test: cst.CSTNode) -> cst.CSTNode:
+    """What a test is about: of a comparison, its left side."""
+    while isinstance(test, (cst.UnaryOperation, cst.Comparison)):
+        test = test.expression if isinstance(test, cst.UnaryOperation) else test.left
+    return test
 
 
 def _fits(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:

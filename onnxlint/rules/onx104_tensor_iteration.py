@@ -17,5 +17,5 @@ class TensorIteration(Rule):
                 f"a Python loop runs over the tensor `{self.source(node)}`: it is unrolled for the size of the example",
                 "work on the whole tensor at once (batched operators, `torch.vmap`) instead of item by item",
                 about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",
-                in_class=True,
+                among="class",
             )

@@ -12,5 +12,5 @@ class DimLoop(Rule):
                 " example's size",
                 "index or reduce the whole axis with tensor operators instead of looping over it",
                 about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",
-                in_class=True,
+                among="class",
             )

@@ -31,7 +31,7 @@ class RandomInForward(Rule):
             else "pass the noise in as an input, or draw only under `if self.training:`"
         )
         severity = Severity.NOTE if meant and not refused else None  # what is meant has to be lowered, too
-        yield Objection(message, advice, severity=severity, effects=effects, about="random draws", in_class=True)
+        yield Objection(message, advice, severity=severity, effects=effects, about="random draws", among="class")
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:
         if Outcome.NONDETERMINISTIC in call.results:

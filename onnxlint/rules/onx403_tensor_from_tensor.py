@@ -20,7 +20,7 @@ class TensorFromTensor(Rule):
                 "use the tensor itself, `.clone()`, or `torch.stack([...])` for several",
                 effects=_COPIED if copied else None,
                 about="copies by Python" if copied else "",
-                in_class=copied,
+                among="class" if copied else "function",
             )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

@@ -23,8 +23,8 @@ class UnsupportedOperator(Rule):
                 f"{named(refused)} cannot lower `{call.op}`{call.form}{also}",
                 _TELL_CAUSAL if call.detail.endswith("is_causal=None") else _WRITE_OUT,
                 effects={exporter: call.outcomes[exporter] for exporter in (*refused, *unloaded)},
-                about=f"{call.op} {call.detail}",
-                in_class=True,
+                about=f"{call.op.rpartition('.')[2]} {call.detail}",
+                among="class",
                 hints={"op": call.op},
             )
 

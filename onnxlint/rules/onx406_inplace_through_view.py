@@ -11,7 +11,11 @@ class InplaceThroughView(Rule):
         match node:
             case cst.Call(cst.Attribute(target)) | cst.Subscript(target) | cst.AugAssign(target):
                 node = target
+        base = node
+        while isinstance(base, (cst.Subscript, cst.Call)):
+            base = base.value if isinstance(base, cst.Subscript) else base.func
         yield Objection(
             f"`{self.source(node)}` is a view, and the write through it is lost in the TorchScript export",
             "write into a slice in the line that takes it (`x[:, 0] += 1`), or compute a new tensor",
+            about=f"writes into {self.source(base)}",
         )

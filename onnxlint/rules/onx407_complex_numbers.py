@@ -12,4 +12,4 @@ class ComplexNumbers(Rule):
             what = f"a complex number of Python in `{call.text}`"
         message = f"{named(call.exporters)} cannot lower {what}"
         advice = "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic"
-        yield Objection(message, advice, effects=call.outcomes, about="complex numbers", in_class=True)
+        yield Objection(message, advice, effects=call.outcomes, about="complex numbers", among="class")

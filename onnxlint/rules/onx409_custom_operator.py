@@ -15,7 +15,7 @@ class CustomOperator(Rule):
             + " a translation for it",
             "keep a plain PyTorch version beside it for the export, or register a translation with the exporter",
             about=f"{call.op} is custom",
-            in_class=True,
+            among="file",
         )
 
     def on_stand_in(self, node: Node, call: StandIn) -> Objections:

@@ -25,7 +25,7 @@ class DataAttribute(Rule):
             if read.weight
             else "write `.detach()`",
             effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if read.weight else None,
-            about="" if read.weight else "data",
+            about="data of weights" if read.weight else "data",
         )
 
     def fix(self, site: Site) -> Fix | None:

@@ -10,5 +10,5 @@ class SparseTensor(Rule):
             f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it",
             "make the matrix dense, or sum over edges with `index_select` and `scatter_add`",
             about="sparse tensors",
-            in_class=True,
+            among="file",
         )

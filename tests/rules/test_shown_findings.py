@@ -38,10 +38,11 @@ def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lines:
     return shown
 
 
-def test_a_question_that_has_a_name_is_told_once(lines: Lines) -> None:
+def test_a_question_is_told_once_however_often_it_is_asked(lines: Lines) -> None:
     body = "low = x.max() < 1\nif low:\n    x = x + 1\ny = x * 2\nif low:\n    y = y * 3\nreturn y"
     assert lines(body, "ONX101") == [2]
-    assert lines(body.replace("if low", "if x.max() < 1"), "ONX101") == [2, 5]
+    assert lines(body.replace("if low", "if x.max() < 1"), "ONX101") == [2]
+    assert lines(body.replace("if low:\n    y", "if y.max() < 1:\n    y"), "ONX101") == [2, 5]
 
 
 def test_a_size_cut_off_at_zero_is_no_more_than_a_note_where_it_is_the_longer_one(lines: Lines) -> None:

@@ -203,6 +203,46 @@ def test_tensors_that_a_function_takes_out_of_the_trace_are_one_finding(check):
     assert places(merged, "ONX411") == [(5, [6]), (9, [])]
 
 
+REPEATED = """
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x, edges):
+        a = torch.inverse(x)
+        b = x.inverse() + a
+        if x[0, 0] > 1:
+            b = b + 1
+        elif x[0, 0] < -1:
+            b = b - 1
+        if b[0, 0] > 1:
+            b = b + 1
+        rows = b.reshape(-1, 4)
+        rows[..., 0][x[0] > 0] = 0
+        rows[..., 1][x[0] > 1] = 1
+        return rows + self.spread(edges, b)
+
+    def spread(self, edges, b):
+        return torch.sparse.mm(edges, b)
+
+def adjacency(edges, values):
+    return torch.sparse_coo_tensor(edges, values)
+
+class N(torch.nn.Module):
+    def forward(self, edges, values):
+        return adjacency(edges, values).to_dense()
+"""
+
+
+def test_what_is_wrong_for_one_reason_in_a_function_class_or_file_is_one_finding(check):
+    merged = one_per_cause(check(REPEATED))
+    assert places(merged, "ONX101") == [(8, [10]), (12, [])]
+    assert places(merged, "ONX404") == [(6, [7])]
+    assert places(merged, "ONX406") == [(15, [16])]
+    ((first, others),) = places(merged, "ONX420")
+    assert first == 20
+    assert 23 in others
+
+
 def test_loops_over_the_sizes_in_a_tensor_are_one_finding_for_a_function(check):
     assert places(one_per_cause(check(SIZES)), "ONX104") == [(6, [7])]
 

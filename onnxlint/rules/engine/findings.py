@@ -184,7 +184,7 @@ def _with_something_to_read(findings: list[Finding]) -> list[Finding]:
 
 def _in_its_class(finding: Finding, text: str) -> Finding:
     """The finding with the class that it stands in, else the function, as a part of what it is about."""
-    if not finding.about or finding.about.startswith(f"{finding.symbol} "):
+    if not finding.about or finding.about.startswith((f"{finding.symbol} ", f"{finding.span.path} ")):
         return finding
     names = finding.symbol.split(".")
     named = (i for i in range(len(names), 0, -1) if f"class {names[i - 1]}" in text)

@@ -109,7 +109,8 @@ def _finding(
     if not certain or observation.outside:
         severity = Severity.NOTE
     at = objection.at or observation.span
-    about = objection.about if objection.in_class or not objection.about else f"{observation.symbol} {objection.about}"
+    owners = {"function": f"{observation.symbol} ", "class": "", "file": f"{observation.span.path} "}
+    about = objection.about and f"{owners[objection.among]}{objection.about}"
     frozen = observation.frozen or observation.span
     if frozen in file.frozen and (observation.frozen or isinstance(observation, (Escape, SizeSplit))):
         about = number_frozen(file.frozen[frozen])

@@ -145,8 +145,10 @@ class ObservedFile:
         return Span(self.page.path, *start, *end)
 
     def source(self, node: cst.CSTNode) -> str:
-        """The text of a node, white space folded."""
-        return " ".join(self.page.between(self.span(node)).split())
+        """The text of a node, white space folded; of one in a statement that libcst does not read, its code."""
+        placed = node in self._pieces or node in self.metadata[ObservationProvider]
+        text = self.page.between(self.span(node)) if placed else cst.Module([]).code_for_node(node)
+        return " ".join(text.split())
 
 
 def _frozen(observations: Sequence[Observation]) -> dict[Span, Span]:

@@ -4,7 +4,7 @@ import inspect
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import libcst as cst
 
@@ -24,8 +24,8 @@ class Objection:
     `at`, `severity` and `effects` are passed where they differ from the node observed and the contract's: the place is
     a node of the statement, or a span elsewhere. `hints` tell the rule's fix what the source text alone does not.
     `ends` says that what is observed raises before anything else can go wrong there: what other rules object to is a
-    note below it; `static_too`, that it goes wrong of an axis that is not dynamic as well. Findings of one function, or
-    of one class (`in_class`), `about` the same thing are shown as one.
+    note below it; `static_too`, that it goes wrong of an axis that is not dynamic as well. Findings `about` the same
+    thing in one function, class or file (`among`) are shown as one.
     """
 
     message: str
@@ -36,7 +36,7 @@ class Objection:
     hints: Mapping[str, str | int] = field(default_factory=dict)
     ends: bool = False
     about: str = ""
-    in_class: bool = False
+    among: Literal["function", "class", "file"] = "function"
     static_too: bool = False
 
 
