@@ -18,7 +18,7 @@ from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.report.progress import Progress
+from onnxlint.report.progress import SILENT, Progress
 from onnxlint.rules.engine.fix_cache import with_cached_fixes
 from onnxlint.run import dynamic_pass
 from onnxlint.run.probing import Probing, recalled
@@ -34,7 +34,7 @@ def run_check(
     paths: Sequence[Path],
     settings: Settings,
     *,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
     discovery: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     also: dynamic_pass.Also | None = None,

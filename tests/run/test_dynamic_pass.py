@@ -16,6 +16,7 @@ from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.schedule.pool import ProbePool
+from onnxlint.report.progress import SILENT
 from onnxlint.run.dynamic_pass import DynamicResult, Mode, missing_packages, mode_of, run_dynamic, switched_off
 from onnxlint.run.probing import Probing
 from onnxlint.run.sources import Sources
@@ -54,8 +55,8 @@ def dynamic(
     **settings: Any,
 ) -> DynamicResult:
     made = Settings(root, jobs=1, **settings)
-    sources = Sources(Discovery(()), made, None, {}, Store(None))
-    probing = Probing(cast(ProbePool, pool or Pool()), made, Store(None), None)
+    sources = Sources(Discovery(()), made, SILENT, {}, Store(None))
+    probing = Probing(cast(ProbePool, pool or Pool()), made, Store(None), SILENT)
     return run_dynamic(tuple(candidates), sources, made, probing, None, overlay or {}, None)
 
 
