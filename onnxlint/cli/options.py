@@ -20,14 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 Configuration = tuple[Path | None, tuple[str, ...]]  # what `--config` says: the one file, and the assignments
 
-# Flags that are fields of Settings; the others say what becomes of the report.
-SETTINGS = (
-    *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
-    *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("opset", "torch", "runtimes", "latency", "timeout", "memory", "repro_dir", "baseline", "debug", "cache"),
-    *("cache_dir", "scheduler", "max_models"),
-)
-PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
+PLAIN = ("static_only", "debug")  # flags for settings that cannot be denied: not given, they say nothing
 
 
 def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
