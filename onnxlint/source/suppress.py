@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from onnxlint.base.catalogue import is_of_package
-from onnxlint.base.records import Finding, Span, grouped
+from onnxlint.base.records import Finding, Severity, Span, grouped
 from onnxlint.source.parse import SourceFile, logical_lines
 
 UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
@@ -34,16 +34,6 @@ class Suppression:
         return not self.codes or any(names(code, finding.code, finding.rule) for code in self.codes)
 
 
-@dataclass(frozen=True, slots=True)
-class Unused:
-    """A suppression of which some or all codes silenced nothing: the substance of an ONX901 finding."""
-
-    span: Span
-    text: str
-    message: str
-    left: str  # of the comment without what is needless; empty where nothing is
-
-
 def names(selector: str, code: str, name: str) -> bool:
     """Tell whether a selector in a comment (a code, a prefix of one, or a name) means this rule."""
     return code.startswith(selector.upper()) or selector.lower() == name
@@ -66,15 +56,16 @@ def apply(
     files: Mapping[str, SourceFile],
     rules: Mapping[str, str] | None = None,
     ran: Callable[[str, str], bool] = lambda code, name: True,
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Unused, ...]]:
-    """Split findings into kept and suppressed, and name the suppressions that were not needed.
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
+    """Split findings into kept and suppressed, and find the suppressions that were not needed, as a whole or in part.
 
     `files` maps the path of a span to its file. `rules` maps every code to its name; `ran(code, name)` tells whether
     that rule could speak in this run: a comment that names only rules that could not is not called unused.
     """
     by_path = grouped(findings, lambda finding: finding.span.path)
     silenced: set[int] = set()
-    unused: list[Unused] = []
+    unused: list[Finding] = []
+    head = UNUSED, (rules or {}).get(UNUSED, ""), Severity.WARNING
     for path, source in files.items():
         here = by_path.get(path, [])
         if not here and "ONX" not in source.text and "onnxlint:" not in source.text:
@@ -90,7 +81,8 @@ def apply(
                 silenced |= {id(finding) for finding in silent[key]}
             message, needless = _needless(suppression, silent[key], rules, ran)
             if message:
-                unused.append(Unused(suppression.span, suppression.text, message, _left(suppression.text, needless)))
+                hints = {"left": _left(suppression.text, needless)}
+                unused.append(Finding(*head, message, suppression.span, text=suppression.text, hints=hints))
     remaining = tuple(finding for finding in findings if id(finding) not in silenced)
     return remaining, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
 
