@@ -4,13 +4,14 @@ import importlib.util
 import os
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.globs import Glob, fault_of
+from onnxlint.base.globs import Glob, parse_glob
 from onnxlint.base.records import EXPORTERS, OPENVINO
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 from onnxlint.config.typed_values import FAIL_ON, parse_memory, parse_release, parse_runtime
@@ -34,11 +35,9 @@ def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 
 
 def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Glob, ...]:
-    patterns = [pattern for part in value for pattern in part.split(",") if pattern]
-    for pattern in patterns:
-        if (fault := fault_of(pattern)) is not None:
-            raise click.BadParameter(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}", ctx, param)
-    return tuple(Glob(pattern, Path.cwd()) for pattern in patterns)
+    one = _read_by(partial(parse_glob, base=Path.cwd()))
+    globs = (one(ctx, param, pattern) for part in value for pattern in part.split(",") if pattern)
+    return tuple(glob for glob in globs if glob is not None)
 
 
 def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[FileIgnore, ...]:
