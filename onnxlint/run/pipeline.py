@@ -51,7 +51,8 @@ def run_check(
     """
     began = time.monotonic()
     missing = dynamic_pass.missing_packages(settings)
-    mode = dynamic_pass.mode_of(settings, recall, missing)
+    mode = dynamic_pass.Mode.RECALL if recall else dynamic_pass.Mode.PROBE
+    mode = dynamic_pass.Mode.STATIC if settings.static_only or missing else mode
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     live = captured.servers if captured is not None else {}
     here = captured is not None or mode is dynamic_pass.Mode.RECALL or settings.scheduler is None
