@@ -95,6 +95,13 @@ def fault_of(pattern: str) -> str | None:
     return None
 
 
+def parse_glob(pattern: str, base: Path) -> Glob:
+    """Read a pattern that is relative to a folder. Raises ValueError."""
+    if (fault := fault_of(pattern)) is not None:
+        raise ValueError(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
+    return Glob(pattern, base)
+
+
 def _by_base(globs: Sequence[Glob]) -> list[tuple[str, Patterns]]:
     by_base: dict[Path, list[str]] = {}
     for glob in globs:

@@ -27,7 +27,8 @@ def write_baselines(report: Report, ledgers: Sequence[Ledger], show_all: bool) -
     """Make every finding that would be shown a known one, and return the exit code."""
     code = tell_errors(report.diagnostics)
     for ledger in ledgers:
-        entries = ledger.rewritten(lambda finding: show_all or not hidden(finding))
+        shown = [finding for finding in ledger.findings if show_all or not hidden(finding)]
+        entries = baseline.merged(ledger.allowed, baseline.entries(shown, ledger.file.parent), ledger.judged)
         fault = _write(ledger.file, entries)
         code = FAILED if fault else code
         if not fault:
@@ -41,7 +42,7 @@ def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, 
     code = 0
     for ledger in ledgers:
         slack = ledger.settled.slack
-        if slack and _write(ledger.file, ledger.pruned()):
+        if slack and _write(ledger.file, baseline.without(ledger.allowed, slack)):
             code = FAILED
         elif slack:
             gone = count(sum(number for _, number in slack), "finding")

@@ -26,19 +26,15 @@ if TYPE_CHECKING:
     from onnxlint.run.scopes import Scope
 
 
-def run(
-    asked: Asked,
-    scopes: Sequence[Scope],
-    base: Base | None,
-    unkept: tuple[Diagnostic, ...],
-    stdin: Mapping[Path, bytes],
-) -> int:
+def run(asked: Asked, scopes: tuple[Scope, ...], base: Base | None, stdin: Mapping[Path, bytes]) -> int:
     """Fix in memory, then write the files and the report, or show the difference. Return the exit code.
 
     `stdin` is what came by standard input: the fixed source goes to standard output, and the report aside.
     """
     from onnxlint.report.progress import open_progress
+    from onnxlint.run.scopes import with_writable_repro_dir
 
+    scopes, unkept = with_writable_repro_dir(scopes)
     with open_progress(quiet=asked["quiet"]) as progress:
         done = repair(
             scopes,

@@ -4,13 +4,14 @@ import importlib.util
 import os
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.globs import Glob, fault_of
+from onnxlint.base.globs import Glob, parse_glob
 from onnxlint.base.records import EXPORTERS, OPENVINO
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 from onnxlint.config.typed_values import FAIL_ON, parse_memory, parse_release, parse_runtime
@@ -20,14 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 Configuration = tuple[Path | None, tuple[str, ...]]  # what `--config` says: the one file, and the assignments
 
-# Flags that are fields of Settings; the others say what becomes of the report.
-SETTINGS = (
-    *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
-    *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("opset", "torch", "runtimes", "latency", "timeout", "memory", "repro_dir", "baseline", "debug", "cache"),
-    *("cache_dir", "scheduler", "max_models"),
-)
-PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
+PLAIN = ("static_only", "debug")  # flags for settings that cannot be denied: not given, they say nothing
 
 
 def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -41,11 +35,9 @@ def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 
 
 def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Glob, ...]:
-    patterns = [pattern for part in value for pattern in part.split(",") if pattern]
-    for pattern in patterns:
-        if (fault := fault_of(pattern)) is not None:
-            raise click.BadParameter(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}", ctx, param)
-    return tuple(Glob(pattern, Path.cwd()) for pattern in patterns)
+    one = _read_by(partial(parse_glob, base=Path.cwd()))
+    globs = (one(ctx, param, pattern) for part in value for pattern in part.split(",") if pattern)
+    return tuple(glob for glob in globs if glob is not None)
 
 
 def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[FileIgnore, ...]:

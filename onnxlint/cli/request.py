@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.cli.options import PLAIN, SETTINGS, Configuration
+from onnxlint.cli.options import PLAIN, Configuration
 from onnxlint.config.config_files import INLINE
 
 if TYPE_CHECKING:
@@ -84,9 +84,12 @@ class Asked:
             raise click.UsageError(fault)
 
     def request(self) -> Request:
-        """Return how settings are found: with the flags on top."""
-        flags = {name: self[name] for name in SETTINGS if self[name] not in (None, ())}
-        overrides = {name: value for name, value in flags.items() if value is not False or name not in PLAIN}
+        """Return how settings are found: with the flags on top that are called like one of them."""
+        from onnxlint.config.settings import Settings
+
+        flags = {field.name: self.flags.get(field.name) for field in fields(Settings)}
+        given = {name: value for name, value in flags.items() if value not in (None, ())}
+        overrides = {name: value for name, value in given.items() if value is not False or name not in PLAIN}
         if self.stdin:
             overrides["static_only"] = True
         return settings_request(self["config"], self["isolated"], **overrides)

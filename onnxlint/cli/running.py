@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,26 +13,31 @@ import click
 
 from onnxlint.base import interrupts
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import ModelStatus, Report, Severity, VerdictKind
+from onnxlint.base.records import Diagnostic, ModelStatus, Report, Severity, VerdictKind
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, encode, tell, wants_color, wants_links, width, write_file
 from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
     from onnxlint.cli.request import Asked
-    from onnxlint.run.changed_lines import Base
     from onnxlint.run.scopes import Scope
     from onnxlint.run.session import Session
 
 
-def examine(asked: Asked, scopes: Sequence[Scope], base: Base | None, overlay: Mapping[Path, bytes]) -> Session:
-    """Run every scope, with progress on the terminal. `overlay` is what is read for some files."""
+def examine(asked: Asked, scopes: tuple[Scope, ...], faults: Sequence[Diagnostic] = (), **more: Any) -> Session:
+    """Run every scope, with progress on the terminal and a place to keep counterexamples in; `more`: see session.run.
+
+    `faults` are to be reported beside what goes wrong here.
+    """
     from onnxlint.report.progress import open_progress
     from onnxlint.run import session  # after the mistakes in the flags, which need not wait for it
+    from onnxlint.run.scopes import with_writable_repro_dir
 
+    scopes, unkept = with_writable_repro_dir(scopes)
     with open_progress(quiet=asked["quiet"]) as progress:
-        fresh = asked["write_baseline"]
-        return session.run(scopes, progress=progress, base=base, overlay=overlay, fresh=fresh, shown=asked.shows)
+        done = session.run(scopes, progress=progress, fresh=bool(asked["write_baseline"]), shown=asked.shows, **more)
+    diagnostics = (*unkept, *faults, *done.report.diagnostics)
+    return replace(done, report=replace(done.report, diagnostics=diagnostics))
 
 
 def conclude(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint import __version__
-from onnxlint.base.globs import Glob, fault_of
+from onnxlint.base.globs import fault_of, parse_glob
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import EXPORTERS
 from onnxlint.config import typed_values as typed
@@ -17,13 +17,8 @@ from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
 
 def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, typed.Converter[Any]]:
     """Return a reader for each key; `root` is the absolute folder that paths and patterns are relative to."""
-
     selectors = partial(_selectors, rules=rules)
-
-    def globs(node: typed.Node) -> tuple[Glob, ...] | None:
-        if typed.texts(node) is None:
-            return None
-        return tuple(Glob(c.value, root) for c in node.elements() if _is_glob(c.value, c))
+    globs = typed.list_of("strings", typed.parsed(partial(parse_glob, base=root)))
 
     def file_ignores(node: typed.Node) -> tuple[FileIgnore, ...]:
         read = []
@@ -78,15 +73,6 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, type
         "extend": lambda node: None,  # what it names has been read before: see config_files.py
         "required-version": _required_version,
     }
-
-
-def _is_glob(pattern: Any, node: typed.Node) -> bool:
-    if not (isinstance(pattern, str) and pattern):
-        return False
-    fault = fault_of(pattern)
-    if fault is not None:
-        node.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
-    return fault is None
 
 
 def _selectors(node: typed.Node, rules: Mapping[str, str] | None) -> tuple[str, ...] | None:

@@ -164,10 +164,20 @@ _ENDS = "the least and the greatest value, such as `[0, 1]`,"
 interval = reader(_ENDS, _is_interval, lambda value: (float(value[0]), float(value[1])))
 
 
-def texts(node: Node) -> tuple[str, ...] | None:
-    """Read a list of strings; elements that are none are noted and left out."""
-    read = tuple(value for child in node.elements("a list of strings") if (value := text(child)) is not None)
-    return read if isinstance(node.value, list) else None
+def list_of(what: str, one: Converter[T], empty: str = "") -> Converter[tuple[T, ...]]:
+    """Make a reader of a list; what `one` refuses is left out of it. `empty` says what is wrong with an empty one."""
+
+    def read(node: Node) -> tuple[T, ...] | None:
+        values = tuple(value for child in node.elements(f"a list of {what}") if (value := one(child)) is not None)
+        if empty and node.value == []:
+            node.fail(empty)
+        return values if values or (isinstance(node.value, list) and not empty) else None
+
+    return read
+
+
+texts = list_of("strings", text)
+sizes = list_of("sizes", whole_number(1), "the list of sizes is empty")  # to try for a dim
 
 
 def parsed(parse: Callable[[str], T], text: Converter[str] = text) -> Converter[T]:
@@ -226,13 +236,8 @@ def one_of(*options: str) -> Converter[str]:
 def words_of(what: str, one: Converter[str], valid: str) -> Converter[tuple[str, ...]]:
     """Make a reader of a list of words, each read by `one`, that is not empty."""
 
-    def read(node: Node) -> tuple[str, ...] | None:
-        words = [word for child in node.elements(f"a list of {what}") if (word := one(child)) is not None]
-        if node.value == []:
-            node.fail(f"the list is empty; valid: {valid}")
-        return tuple(dict.fromkeys(words)) or None
-
-    return read
+    several = list_of(what, one, f"the list is empty; valid: {valid}")
+    return lambda node: tuple(dict.fromkeys(several(node) or ())) or None
 
 
 def some_of(*options: str) -> Converter[tuple[str, ...]]:
@@ -327,15 +332,6 @@ def axis_names(node: Node) -> dict[int, str] | None:
         elif name is not None:
             axes[int(key)] = name
     return axes if len(node.problems.diagnostics) == before else None
-
-
-def sizes(node: Node) -> tuple[int, ...] | None:
-    """Read the sizes to try for a dim: a list of whole numbers from 1."""
-    one = whole_number(1)
-    numbers = tuple(size for child in node.elements("a list of sizes") if (size := one(child)) is not None)
-    if node.value == []:
-        node.fail("the list of sizes is empty")
-    return numbers or None
 
 
 def table_of(one: Converter[T]) -> Converter[dict[str, T]]:

@@ -32,12 +32,15 @@ class Silent:
     stage = advance = model = probed = _nothing
 
 
+SILENT = Silent()
+
+
 @contextmanager
 def open_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[Progress]:
     """Progress on the stream (standard error by default) if it is a terminal, else silence; gone afterwards."""
     stream = stream or sys.stderr
     if quiet or stream is None or not stream.isatty():  # Python has none where it was closed
-        yield Silent()
+        yield SILENT
         return
     from onnxlint.report.progress_display import Live
 

@@ -74,8 +74,7 @@ def _is_noise(site: Site, call: cst.Call) -> bool:
         case cst.BinaryOperation() as parent:
             return isinstance(parent.operator, _ADDED)
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-            function = site.function(call)
-            uses = [n for n in site.uses(function, name) if is_loaded(site, n)] if function is not None else []
+            uses = [n for n in site.uses(site.function(call), name) if is_loaded(site, n)]
             return bool(uses) and all(isinstance(site.parent(n), cst.BinaryOperation) for n in uses)
     return False
 

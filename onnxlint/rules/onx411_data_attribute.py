@@ -101,8 +101,8 @@ def _use_of_names(site: Site, binding: _Binding) -> _Use:
     names = {t.value for t in targets if isinstance(t, cst.Name)}
     if function is None or not all(isinstance(t, cst.Name) for t in targets):
         return _Use.HANDED_ON
-    bindings = [b for name in names for b in site.bindings(function, name) if isinstance(b, cst.AugAssign)]
-    if any(isinstance(b.target, cst.Name) for b in bindings):
+    bindings = [binding for name in names for binding in site.bindings(function, name)]
+    if any(isinstance(node, cst.AugAssign) and isinstance(target, cst.Name) for node, target in bindings):
         return _Use.WRITTEN
     uses = (use for name in names for use in site.uses(function, name) if is_loaded(site, use))
     ends = (_Use.HANDED_ON if isinstance(site.parent(use), _Binding) else _use(site, use) for use in uses)

@@ -3,7 +3,7 @@
 import ast
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,14 +55,12 @@ def remember(findings: Sequence[Finding]) -> None:
 
 def saved(folder: Path) -> list[Saved]:
     """Every counterexample in a folder, by name; none where the folder is not there."""
-    index = _index(folder)
-    return [_saved(script, index.get(script.parent.name, ())) for script in sorted(folder.glob(f"*/{SCRIPT}"))]
-
-
-def _saved(script: Path, findings: Iterable[tuple[str, str]]) -> Saved:
-    pairs = sorted(findings)
-    places = tuple(dict.fromkeys(place for _, place in pairs))
-    return Saved(script.parent.name, script, _claim(script), tuple(fingerprint for fingerprint, _ in pairs), places)
+    index, there = _index(folder), []
+    for script in sorted(folder.glob(f"*/{SCRIPT}")):
+        pairs = sorted(index.get(script.parent.name, ()))
+        fingerprints, places = tuple(f for f, _ in pairs), tuple(dict.fromkeys(place for _, place in pairs))
+        there.append(Saved(script.parent.name, script, _claim(script), fingerprints, places))
+    return there
 
 
 def named(candidates: Sequence[Saved], wanted: str) -> list[Saved]:

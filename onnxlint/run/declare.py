@@ -15,7 +15,7 @@ from onnxlint.config.config_files import read_text
 from onnxlint.config.settings import Settings
 from onnxlint.probes.schedule.plan import described, remedy
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.report.progress import Progress
+from onnxlint.report.progress import SILENT, Progress
 from onnxlint.run.probing import Probing
 from onnxlint.run.scopes import Scope
 from onnxlint.run.static_pass import find_candidates
@@ -40,7 +40,7 @@ class Declared:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def declare(scope: Scope, progress: Progress | None = None) -> Declared:
+def declare(scope: Scope, progress: Progress = SILENT) -> Declared:
     """Find and feed the models of a scope that its configuration does not name."""
     settings = scope.settings
     candidates, diagnostics = find_candidates(scope.discovery, settings, progress)

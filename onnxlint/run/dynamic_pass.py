@@ -46,13 +46,6 @@ def missing_packages(settings: Settings) -> list[str]:
     return [] if settings.static_only else [m for m in DYNAMIC if importlib.util.find_spec(m) is None]
 
 
-def mode_of(settings: Settings, recall: bool, missing: Sequence[str]) -> Mode:
-    """What this run does about models, with what is installed."""
-    if settings.static_only or missing:
-        return Mode.STATIC
-    return Mode.RECALL if recall else Mode.PROBE
-
-
 def run_dynamic(
     candidates: tuple[Candidate, ...],
     sources: Sources,

@@ -46,13 +46,10 @@ class Git:
     folder: Path
     environment: Mapping[str, str]
 
-    def __call__(self, *arguments: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
-        """Run git and return what it prints. Raises GitError where its exit code is not `fine`."""
-        return self._run(arguments, stdin, fine).stdout
-
-    def _run(
-        self, arguments: Iterable[str], stdin: bytes = b"", fine: tuple[int, ...] = (0,)
+    def __call__(
+        self, *arguments: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)
     ) -> subprocess.CompletedProcess[bytes]:
+        """Run git. Raises GitError where its exit code is not `fine`."""
         command = [self.program, *(part for setting in _OFF for part in ("-c", setting)), *arguments]
         try:
             done = subprocess.run(
@@ -60,7 +57,7 @@ class Git:
                 timeout=_SECONDS,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            raise GitError(f"`git {next(iter(arguments))}` has not ended after {_SECONDS} seconds") from error
+            raise GitError(f"`git {arguments[0]}` has not ended after {_SECONDS} seconds") from error
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run: {error}") from error
         if done.returncode not in fine:
@@ -73,7 +70,7 @@ class Git:
 
         Raises GitError where it may mean several: whoever is fetched from can send a tag that is called like a branch.
         """
-        done = self._run(("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"), fine=(0, 1, 128))
+        done = self("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", fine=(0, 1, 128))
         key = done.stdout.decode().strip()
         if b"is ambiguous" in done.stderr and revision not in ("HEAD", key):  # these two mean what they say
             raise GitError(f"`{revision}` is ambiguous; name it in full, such as `refs/remotes/origin/main`")
@@ -81,12 +78,12 @@ class Git:
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The last commit that is in the history of two; None where they have none in common."""
-        return next(iter(self("merge-base", one, other, fine=(0, 1)).decode().split()), None)
+        return next(iter(self("merge-base", one, other, fine=(0, 1)).stdout.decode().split()), None)
 
     def tree(self, commit: str) -> dict[str, tuple[str, str]]:
         """Mode and id of every file of a commit, by its path with slashes; a submodule counts as a file."""
         files = {}
-        for entry in self("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+        for entry in self("ls-tree", "-r", "-z", "--full-tree", commit).stdout.split(b"\0")[:-1]:
             kind, _, name = entry.partition(b"\t")
             mode, _, key = kind.decode().split(" ")
             files[os.fsdecode(name)] = (mode, key)
@@ -95,7 +92,7 @@ class Git:
     def blobs(self, keys: Iterable[str]) -> dict[str, bytes]:
         """The contents of files as they are stored, by id; what the repository has not got is left out."""
         wanted = "".join(f"{key}\n" for key in dict.fromkeys(keys))
-        output = self("cat-file", "--batch", stdin=wanted.encode()) if wanted else b""
+        output = self("cat-file", "--batch", stdin=wanted.encode()).stdout if wanted else b""
         contents, at = {}, 0
         while at < len(output):
             end = output.index(b"\n", at)
@@ -115,8 +112,8 @@ class Git:
                     Path(folder, side, name).write_bytes(text)
             here = os.path.relpath(folder, self.folder)
             flags = ("--unified=0", "--text", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color")
-            output = self("diff", "--no-index", *flags, "--", f"{here}/old", f"{here}/new", fine=(0, 1))
-        return output.decode("utf-8", "surrogateescape")
+            done = self("diff", "--no-index", *flags, "--", f"{here}/old", f"{here}/new", fine=(0, 1))
+        return done.stdout.decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +139,8 @@ class Repository:
                 os.symlink(place, folder / part)
             (folder / "config").write_text(_configuration({}))
             if (self.shared / "config").is_file():
-                output = git("config", "--file", str(self.shared / "config"), "--no-includes", "--list", "-z")
-                settings = dict(part.partition("\n")[::2] for part in os.fsdecode(output).split("\0"))
+                done = git("config", "--file", str(self.shared / "config"), "--no-includes", "--list", "-z")
+                settings = dict(part.partition("\n")[::2] for part in os.fsdecode(done.stdout).split("\0"))
                 (folder / "config").write_text(_configuration(settings))
             yield git
 

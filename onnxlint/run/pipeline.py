@@ -12,20 +12,20 @@ from onnxlint.base.cache import Store, default_folder
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.paths import display_path
 from onnxlint.base.probe_records import ProbeResult
-from onnxlint.base.records import Diagnostic, Finding, ModelReport, Report, Severity
+from onnxlint.base.records import Diagnostic, Finding, ModelReport, Report
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.probes.schedule.cluster import Cluster
 from onnxlint.probes.schedule.plan import plan
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.report.progress import Progress
+from onnxlint.report.progress import SILENT, Progress
 from onnxlint.rules.engine.fix_cache import with_cached_fixes
 from onnxlint.run import dynamic_pass
 from onnxlint.run.probing import Probing, recalled
 from onnxlint.run.sources import Sources
 from onnxlint.run.static_pass import run_static, with_room_for_calls, without_collector
 from onnxlint.source.discover import Discovery, discover
-from onnxlint.source.suppress import UNUSED, apply
+from onnxlint.source.suppress import apply
 from onnxlint.verdicts import join, only_reached
 
 
@@ -34,7 +34,7 @@ def run_check(
     paths: Sequence[Path],
     settings: Settings,
     *,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
     discovery: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     also: dynamic_pass.Also | None = None,
@@ -51,7 +51,8 @@ def run_check(
     """
     began = time.monotonic()
     missing = dynamic_pass.missing_packages(settings)
-    mode = dynamic_pass.mode_of(settings, recall, missing)
+    mode = dynamic_pass.Mode.RECALL if recall else dynamic_pass.Mode.PROBE
+    mode = dynamic_pass.Mode.STATIC if settings.static_only or missing else mode
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     live = captured.servers if captured is not None else {}
     here = captured is not None or mode is dynamic_pass.Mode.RECALL or settings.scheduler is None
@@ -109,8 +110,7 @@ def _with_verdicts(
 def _asked_for(
     findings: tuple[Finding, ...], sources: Sources, settings: Settings, dynamic: bool, failed: Collection[str]
 ) -> tuple[Finding, ...]:
-    catalogue = load_catalogue()
-    names = {rule.code: rule.name for rule in catalogue.values()}
+    names = {rule.code: rule.name for rule in load_catalogue().values()}
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
 
     def ran(code: str, name: str) -> bool:
@@ -124,10 +124,7 @@ def _asked_for(
         if source is not None:
             files[path] = source
     unsuppressed, _, unused = apply(findings, files, names, ran)
-    rule = catalogue[UNUSED]
-    head = rule.code, rule.name, Severity.WARNING
-    needless = [Finding(*head, u.message, u.span, effects={}, text=u.text, hints={"left": u.left}) for u in unused]
-    asked = (f for f in (*unsuppressed, *needless) if wanted(f.code, f.rule))
+    asked = (f for f in (*unsuppressed, *unused) if wanted(f.code, f.rule))
     return tuple(f for f in asked if not ignores(os.path.abspath(f.span.path), f.code, f.rule))
 
 

@@ -42,7 +42,7 @@ class Probing:
     `over` names the further ways to call models that are more than `max_models`.
     """
 
-    def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Progress | None) -> None:
+    def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Progress) -> None:
         self.pool = pool
         self._settings = settings
         self._progress = progress
@@ -87,8 +87,7 @@ class Probing:
     def _run(self, stage: str, probes: Sequence[Probe]) -> list[ProbeResult]:
         if not probes:
             return []
-        if self._progress is not None:
-            self._progress.stage(stage, len(probes))
+        self._progress.stage(stage, len(probes))
         results: dict[int, ProbeResult] = {}
         for number, probe in enumerate(probes):
             result = self._answers.get(probe)
@@ -102,7 +101,7 @@ class Probing:
             for probe, result in self.pool.run_each(
                 [probe for probe in probes if id(probe) in numbers],
                 jobs=self._settings.jobs or min(2, os.cpu_count() or 1),
-                on_stage=self._progress.model if self._progress is not None else None,
+                on_stage=self._progress.model,
             ):
                 results[numbers[id(probe)]] = result
                 cached &= self._answers.put(probe, result)
@@ -121,7 +120,6 @@ class Probing:
         return digest(json.dumps(to_json(asked)), str(s.root))
 
     def _done(self, result: ProbeResult) -> None:
-        if self._progress is not None:
-            self._progress.model(result.report.name, "")
-            self._progress.probed(result.report)
-            self._progress.advance(result.report.name)
+        self._progress.model(result.report.name, "")
+        self._progress.probed(result.report)
+        self._progress.advance(result.report.name)

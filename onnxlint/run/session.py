@@ -13,7 +13,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
-from onnxlint.report.progress import Progress
+from onnxlint.report.progress import SILENT, Progress
 from onnxlint.run import baseline
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.dynamic_pass import UNKNOWN_MODEL, Also, missing_packages
@@ -28,26 +28,16 @@ _Identity = tuple[str, str, str]  # what a finding keeps where lines move and na
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A baseline file, what stands in it, the findings that belong to it, and which entries this run can judge."""
+    """A baseline file, what stands in it, the findings that belong to it, and which entries this run can judge.
+
+    `settled` is what the baseline makes of the findings.
+    """
 
     file: Path
     allowed: Sequence[baseline.Entry]
     findings: tuple[Finding, ...]
     judged: Callable[[baseline.Entry], bool]
-
-    @property
-    def settled(self) -> baseline.Settled:
-        """Return what the baseline makes of the findings."""
-        return baseline.settle(self.allowed, self.findings, self.file.parent, self.judged)
-
-    def rewritten(self, counts: Callable[[Finding], bool]) -> list[baseline.Entry]:
-        """Return the entries to write so that every finding that counts is known."""
-        entries = baseline.entries(filter(counts, self.findings), self.file.parent)
-        return baseline.merged(self.allowed, entries, self.judged)
-
-    def pruned(self) -> list[baseline.Entry]:
-        """Return the entries without their slack."""
-        return baseline.without(self.allowed, self.settled.slack)
+    settled: baseline.Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +51,7 @@ class Session:
 def run(
     scopes: Sequence[Scope],
     *,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
     base: Base | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     fresh: bool = False,
@@ -136,10 +126,11 @@ def _against_baseline(
     except baseline.BaselineError as error:
         fault = Diagnostic("error", str(error), display_path(file), error.line)
         return replace(report, diagnostics=(*report.diagnostics, fault)), None
-    ledger = Ledger(file, entries, report.findings, _judge(file.parent, report, scopes, catalogue))
-    settled = ledger.settled
+    judged = _judge(file.parent, report, scopes, catalogue)
+    settled = baseline.settle(entries, report.findings, file.parent, judged)
     wanted = scopes[0].settings.selection.matches(UNUSED, catalogue[UNUSED].name)
     slack = [_slack(file, entry, number, catalogue[UNUSED]) for entry, number in settled.slack] if wanted else []
+    ledger = Ledger(file, entries, report.findings, judged, settled)
     return replace(report, findings=(*settled.new, *slack), in_baseline=settled.matched), ledger
 
 

@@ -22,7 +22,7 @@ class Sources:
         self,
         discovery: Discovery,
         settings: Settings,
-        progress: Progress | None,
+        progress: Progress,
         overlay: Mapping[Path, bytes],
         store: Store,
     ) -> None:
@@ -32,9 +32,8 @@ class Sources:
         self.discovery = discovery
         self._settings = settings
         self._spans: dict[str, list[tuple[int, int]]] = {}
-        if progress is not None:
-            progress.stage("reading", self.count)
-        self.index.read(discovery.files, progress.advance if progress is not None else lambda: None)
+        progress.stage("reading", self.count)
+        self.index.read(discovery.files, progress.advance)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

@@ -18,7 +18,7 @@ from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.state.problems import Problem
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.tables.torch_versions import choose, shipped
-from onnxlint.report.progress import Progress
+from onnxlint.report.progress import SILENT, Progress
 from onnxlint.rules.engine.findings import run_rules
 from onnxlint.run.sources import Sources
 from onnxlint.source.discover import Discovery
@@ -83,7 +83,7 @@ def analyse(sources: Sources, settings: Settings, store: Store, probing: bool, l
 
 @with_room_for_calls
 def find_candidates(
-    discovery: Discovery, settings: Settings, progress: Progress | None = None
+    discovery: Discovery, settings: Settings, progress: Progress = SILENT
 ) -> tuple[tuple[Candidate, ...], tuple[Diagnostic, ...]]:
     """Read and analyse the files for the models in them; return these, and what is wrong with the files."""
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)

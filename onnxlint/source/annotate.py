@@ -1,13 +1,12 @@
 """Write `# noqa` comments for findings: on their line, or at the next place of the statement that takes a comment."""
 
 import ast
-import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from onnxlint.base.records import Diagnostic
-from onnxlint.source.parse import SourceFile, parse_source
+from onnxlint.source.parse import SourceFile, logical_lines, parse_source
 from onnxlint.source.suppress import CODES, NOQA, find
 
 _INSIDE_STRINGS = {
@@ -84,29 +83,19 @@ def _layout(source: SourceFile) -> tuple[dict[int, int], dict[int, int]]:
     """By line of a statement, the next line of it that takes a comment; by line, where its comment begins, from 0."""
     places: dict[int, int] = {}
     comments: dict[int, int] = {}
-    for first, ends in _statements(source, comments):
-        last = ends[-1]
-        for line in range(first, last + 1):
-            places[line] = next((end for end in ends if end >= line), last)
-    return places, comments
-
-
-def _statements(source: SourceFile, comments: dict[int, int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the first line of every logical line, and its lines that end outside of tokens; fill `comments`."""
-    first = depth = 0
-    ends: list[int] = []
     starts, stops = {a for a, _ in _INSIDE_STRINGS}, {b for _, b in _INSIDE_STRINGS}
     try:
-        for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines) + "\n").readline):
-            depth += (token.type in starts) - (token.type in stops)
-            if token.type == tokenize.COMMENT:
-                comments[token.start[0]] = token.start[1]
-            elif token.type == tokenize.NL and first and not depth:
-                ends.append(token.start[0])
-            elif token.type == tokenize.NEWLINE:
-                yield first or token.start[0], [*ends, token.start[0]]
-                first, ends = 0, []
-            elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT, tokenize.NL, tokenize.ENDMARKER):
-                first = token.start[0]
+        for first, tokens in logical_lines(source):
+            depth = 0
+            ends: list[int] = []  # the lines that end outside of tokens
+            for token in tokens:
+                depth += (token.type in starts) - (token.type in stops)
+                if token.type == tokenize.COMMENT:
+                    comments[token.start[0]] = token.start[1]
+                elif token.type in (tokenize.NL, tokenize.NEWLINE) and not depth:
+                    ends.append(token.start[0])
+            if tokens[-1].type == tokenize.NEWLINE:
+                places |= {line: next(end for end in ends if end >= line) for line in range(first, ends[-1] + 1)}
     except (tokenize.TokenError, SyntaxError) as error:
         raise AnnotateError("the file cannot be parted into statements; write the comments by hand") from error
+    return places, comments

@@ -239,6 +239,22 @@ def _no_encoding(data: bytes, display: str, error: Exception) -> Diagnostic:
     return Diagnostic("error", message, display, line)
 
 
+def logical_lines(source: SourceFile) -> Iterator[tuple[int, list[tokenize.TokenInfo]]]:
+    """Yield the tokens of each logical line, or line without one, and the first line of it.
+
+    Raises tokenize.TokenError or SyntaxError: the parser is laxer than tokenize in a few corners.
+    """
+    first = 0
+    tokens: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines) + "\n").readline):
+        tokens.append(token)
+        if token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) or (token.type == tokenize.NL and not first):
+            yield first or token.start[0], tokens
+            first, tokens = 0, []
+        elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT):
+            first = token.start[0]
+
+
 def statement_spans(tree: ast.Module) -> list[tuple[int, int]]:
     """Return first and last line of every statement; of a compound one, of its header."""
     return [_header(statement) for statement in _each_statement(tree.body)]

@@ -1,15 +1,15 @@
 """`# noqa` and `# onnxlint: ignore` comments: which findings they silence, and which of them silence nothing."""
 
-import io
 import re
 import tokenize
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from onnxlint.base.catalogue import is_of_package
-from onnxlint.base.records import Finding, Span, grouped
-from onnxlint.source.parse import SourceFile
+from onnxlint.base.records import Finding, Severity, Span, grouped
+from onnxlint.source.parse import SourceFile, logical_lines
 
 UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
 CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
@@ -34,16 +34,6 @@ class Suppression:
         return not self.codes or any(names(code, finding.code, finding.rule) for code in self.codes)
 
 
-@dataclass(frozen=True, slots=True)
-class Unused:
-    """A suppression of which some or all codes silenced nothing: the substance of an ONX901 finding."""
-
-    span: Span
-    text: str
-    message: str
-    left: str  # of the comment without what is needless; empty where nothing is
-
-
 def names(selector: str, code: str, name: str) -> bool:
     """Tell whether a selector in a comment (a code, a prefix of one, or a name) means this rule."""
     return code.startswith(selector.upper()) or selector.lower() == name
@@ -66,15 +56,16 @@ def apply(
     files: Mapping[str, SourceFile],
     rules: Mapping[str, str] | None = None,
     ran: Callable[[str, str], bool] = lambda code, name: True,
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Unused, ...]]:
-    """Split findings into kept and suppressed, and name the suppressions that were not needed.
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
+    """Split findings into kept and suppressed, and find the suppressions that were not needed, as a whole or in part.
 
     `files` maps the path of a span to its file. `rules` maps every code to its name; `ran(code, name)` tells whether
     that rule could speak in this run: a comment that names only rules that could not is not called unused.
     """
     by_path = grouped(findings, lambda finding: finding.span.path)
     silenced: set[int] = set()
-    unused: list[Unused] = []
+    unused: list[Finding] = []
+    head = UNUSED, (rules or {}).get(UNUSED, ""), Severity.WARNING
     for path, source in files.items():
         here = by_path.get(path, [])
         if not here and "ONX" not in source.text and "onnxlint:" not in source.text:
@@ -90,7 +81,8 @@ def apply(
                 silenced |= {id(finding) for finding in silent[key]}
             message, needless = _needless(suppression, silent[key], rules, ran)
             if message:
-                unused.append(Unused(suppression.span, suppression.text, message, _left(suppression.text, needless)))
+                hints = {"left": _left(suppression.text, needless)}
+                unused.append(Finding(*head, message, suppression.span, text=suppression.text, hints=hints))
     remaining = tuple(finding for finding in findings if id(finding) not in silenced)
     return remaining, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
 
@@ -130,37 +122,17 @@ def _left(text: str, needless: Sequence[str]) -> str:
 
 def _scan(source: SourceFile) -> Iterator[Suppression]:
     """Yield the suppressions with the lines of the logical line that each stands in."""
-    pending: list[tuple[re.Match[str], bool, tokenize.TokenInfo]] = []
-    first = 0
-    try:
-        for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines) + "\n").readline):
-            if token.type == tokenize.COMMENT:
-                for pattern in (_IGNORE, NOQA):
-                    pending += [(match, pattern is NOQA, token) for match in pattern.finditer(token.string)]
-            elif token.type == tokenize.NL:
-                if not first:  # a comment on a line of its own, outside any statement
-                    yield from _close(pending, token.start[0], token.start[0], source)
-            elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER):
-                yield from _close(pending, first or token.start[0], token.start[0], source)
-                first = 0
-            elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT):
-                first = token.start[0]
-    except (tokenize.TokenError, SyntaxError):
-        return  # the parser is laxer than tokenize in a few corners; the comments after them then do not count
-
-
-def _close(
-    pending: list[tuple[re.Match[str], bool, tokenize.TokenInfo]], first: int, last: int, source: SourceFile
-) -> Iterator[Suppression]:
-    """Turn the comments of the logical line that ends here into suppressions, and forget them."""
-    for match, noqa, token in pending:
-        row, column = token.start
-        codes = tuple(code for code in re.split(r"[\s,]+", match["codes"] or "") if code)
-        if noqa and codes:
-            codes = tuple(code for code in codes if code.upper().startswith("ONX"))
-            if not codes:
-                continue  # the comment is for another tool
-        span = Span(source.display, row, column + match.start() + 1, row, column + match.end() + 1)
-        low, high = (1, len(source.lines)) if not noqa and match["kind"] == "ignore-file" else (first, last)
-        yield Suppression(span, match.group().strip(), codes, low, high)
-    pending.clear()
+    with suppress(tokenize.TokenError, SyntaxError):  # the comments behind what tokenize does not read do not count
+        for first, tokens in logical_lines(source):
+            for token in (token for token in tokens if token.type == tokenize.COMMENT):
+                for match in (match for pattern in (_IGNORE, NOQA) for match in pattern.finditer(token.string)):
+                    noqa = match.re is NOQA
+                    codes = tuple(code for code in re.split(r"[\s,]+", match["codes"] or "") if code)
+                    ours = tuple(code for code in codes if not noqa or code.upper().startswith("ONX"))
+                    if codes and not ours:
+                        continue  # the comment is for another tool
+                    row, column = token.start
+                    span = Span(source.display, row, column + match.start() + 1, row, column + match.end() + 1)
+                    whole = not noqa and match["kind"] == "ignore-file"
+                    low, high = (1, len(source.lines)) if whole else (first, tokens[-1].start[0])
+                    yield Suppression(span, match.group().strip(), ours, low, high)

@@ -108,7 +108,7 @@ def test_the_fix_does_not_hang_on_the_words_of_the_message(tmp_path: Path) -> No
     path.write_text("import torch\n\nx = 1  # noqa: ONX402, E501 `ONX999`\n")
     (finding,) = lint(tmp_path, ("ONX901",))
     page = Page(finding.span.path, path.read_text())
-    (reworded,) = with_fixes([replace(finding, message="`E501` is needed", fix=None)], lambda _: page)
+    (reworded,) = with_fixes([replace(finding, message="`E501` is needed", fix=None)], page)
     assert reworded.fix == finding.fix
     assert finding.fix is not None
     assert apply_edits(page.text, finding.fix.edits) == "import torch\n\nx = 1  # noqa: E501 `ONX999`\n"

@@ -12,7 +12,6 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 
 from analysing import analyse, project_of
@@ -266,7 +265,7 @@ def outcome(text: str) -> list[object]:
     findings, broken = run_rules(found.observations, load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
     assert broken == ()
     assert not any(problem.internal for problem in found.problems)
-    return [*with_fixes(findings, cache(lambda path: Page(path, text))), *found.problems, *found.candidates]
+    return [*with_fixes(findings, Page("/nowhere/model.py", text)), *found.problems, *found.candidates]
 
 
 def is_python(text: str) -> bool:

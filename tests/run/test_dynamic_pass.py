@@ -16,7 +16,8 @@ from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.run.dynamic_pass import DynamicResult, Mode, missing_packages, mode_of, run_dynamic, switched_off
+from onnxlint.report.progress import SILENT
+from onnxlint.run.dynamic_pass import DynamicResult, missing_packages, run_dynamic, switched_off
 from onnxlint.run.probing import Probing
 from onnxlint.run.sources import Sources
 from onnxlint.source.discover import Discovery
@@ -54,17 +55,13 @@ def dynamic(
     **settings: Any,
 ) -> DynamicResult:
     made = Settings(root, jobs=1, **settings)
-    sources = Sources(Discovery(()), made, None, {}, Store(None))
-    probing = Probing(cast(ProbePool, pool or Pool()), made, Store(None), None)
+    sources = Sources(Discovery(()), made, SILENT, {}, Store(None))
+    probing = Probing(cast(ProbePool, pool or Pool()), made, Store(None), SILENT)
     return run_dynamic(tuple(candidates), sources, made, probing, None, overlay or {}, None)
 
 
-def test_what_a_run_does_about_models(tmp_path: Path) -> None:
-    settings = Settings(tmp_path)
-    assert mode_of(settings, False, []) is Mode.PROBE
-    assert mode_of(settings, True, []) is Mode.RECALL
-    assert mode_of(settings, True, ["onnx"]) is mode_of(replace(settings, static_only=True), True, []) is Mode.STATIC
-    assert missing_packages(replace(settings, static_only=True)) == []
+def test_what_nobody_asks_for_is_not_missing(tmp_path: Path) -> None:
+    assert missing_packages(Settings(tmp_path, static_only=True)) == []
 
 
 def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

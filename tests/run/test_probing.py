@@ -15,6 +15,7 @@ from onnxlint.base.records import ExporterResult, ModelReport, ModelStatus, Outc
 from onnxlint.config.declared_models import ModelConfig
 from onnxlint.config.settings import Settings
 from onnxlint.probes.schedule.pool import ProbePool
+from onnxlint.report.progress import SILENT
 from onnxlint.run.probing import Probing
 
 MODELS = ("a:build", "b:build", "c:build")
@@ -55,7 +56,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def start(pool: Pool, settings: Settings) -> Probing:
-    return Probing(cast(ProbePool, pool), settings, Store(settings.root / "cache"), None)
+    return Probing(cast(ProbePool, pool), settings, Store(settings.root / "cache"), SILENT)
 
 
 def names(results: Sequence[ProbeResult]) -> list[str]:
@@ -78,7 +79,7 @@ def test_debug_and_no_store_probe_everything(settings: Settings) -> None:
     pool = Pool()
     for _ in range(2):
         start(pool, replace(settings, debug=True)).run(PROBES)
-        Probing(cast(ProbePool, pool), settings, Store(None), None).run(PROBES)
+        Probing(cast(ProbePool, pool), settings, Store(None), SILENT).run(PROBES)
     assert len(pool.asked) == 4 * len(MODELS)
 
 

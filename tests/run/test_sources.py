@@ -8,6 +8,7 @@ import pytest
 
 from onnxlint.base.cache import Store
 from onnxlint.config.settings import Settings
+from onnxlint.report.progress import SILENT
 from onnxlint.run.sources import Sources
 from onnxlint.source.discover import Discovery
 
@@ -34,7 +35,7 @@ def build():
 def sources(root: Path, *names: str, overlay: dict[Path, bytes] | None = None, **settings: object) -> Sources:
     discovery = Discovery(tuple(root / name for name in names))
     made = Settings(root, jobs=1, **settings)  # type: ignore[arg-type]
-    return Sources(discovery, made, None, overlay or {}, Store(None))
+    return Sources(discovery, made, SILENT, overlay or {}, Store(None))
 
 
 @pytest.fixture

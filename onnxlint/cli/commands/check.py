@@ -1,6 +1,5 @@
 """`onnxlint check`: settings from flags and files, one run of the session, one report, one exit code."""
 
-import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -39,9 +38,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags
 
 def check(asked: Asked) -> int:
     """Run once, deliver the report, and return the exit code."""
-    from onnxlint.run.scopes import with_writable_repro_dir
-
-    scopes, unkept = with_writable_repro_dir(asked.scopes())
+    scopes = asked.scopes()
     if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
         raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
     base = asked.base()
@@ -49,10 +46,10 @@ def check(asked: Asked) -> int:
     if asked["fix"] or asked["diff"]:
         from onnxlint.cli import apply_fixes
 
-        return apply_fixes.run(asked, scopes, base, unkept, overlay)
+        return apply_fixes.run(asked, scopes, base, overlay)
 
-    done = examine(asked, scopes, base, overlay)
-    report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
+    done = examine(asked, scopes, base=base, overlay=overlay)
+    report = done.report
     if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
         if report.interrupted:
             raise KeyboardInterrupt  # half a run is nothing to write down

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from onnxlint.base.atomic import replace_file
+from onnxlint.base.files import read_bytes
+from onnxlint.base.paths import display_path, keep_inside
+from onnxlint.base.records import grouped
 from onnxlint.cli import FAILED
 from onnxlint.cli.options import Configuration, config_options
 from onnxlint.cli.output import deliver, tell, tell_errors
 from onnxlint.cli.request import settings_request
+from onnxlint.config.config_files import MAX_BYTES
+from onnxlint.report.common.words import count
 
 if TYPE_CHECKING:
     from onnxlint.run.declare import Declared
@@ -71,11 +77,6 @@ def command(
 
 
 def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | None:
-    from onnxlint.base.atomic import replace_file
-    from onnxlint.base.files import read_bytes
-    from onnxlint.base.paths import display_path, keep_inside
-    from onnxlint.config.config_files import MAX_BYTES
-
     try:
         keep_inside(file)
         before = read_bytes(file, MAX_BYTES) if file.exists() else None
@@ -87,10 +88,6 @@ def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | Non
 
 
 def _summarise(done: Declared, stdout: bool) -> None:
-    from onnxlint.base.paths import display_path
-    from onnxlint.base.records import grouped
-    from onnxlint.report.common.words import count
-
     if not done.fed and not done.unfed and not done.lacking:
         if done.described:
             tell("onnxlint: every model that was found is declared already, or the source says how to feed it")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,11 +67,8 @@ def command(
     asked.require_sense()
     if dry_run and target.number and not target.token:
         raise click.UsageError("--dry-run has to read the pull request: there is no token in GITHUB_TOKEN or GH_TOKEN")
-    from onnxlint.run.scopes import with_writable_repro_dir
-
-    scopes, unkept = with_writable_repro_dir(asked.scopes())
-    done = examine(asked, scopes, None, {})
-    report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
+    scopes = asked.scopes()
+    report = examine(asked, scopes).report
     code = conclude(report, asked, scopes, {}, aside=dry_run)
     if report.interrupted:
         tell("onnxlint: interrupted; nothing is posted of half a run")
@@ -88,7 +84,7 @@ class _Target:
     number: int
     head: str
     api: str
-    token: str = dataclasses.field(repr=False)
+    token: str = field(repr=False)
 
 
 def _target(repo: str | None, pull: int | None) -> _Target:

@@ -14,7 +14,7 @@ from onnxlint.base.records import EXPORTERS, Diagnostic
 from onnxlint.cli.options import CHECK_ALONE, check_options, config_options
 from onnxlint.cli.output import tell
 from onnxlint.cli.request import Asked
-from onnxlint.cli.running import finish
+from onnxlint.cli.running import examine, finish
 from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     asked.require_sense()
     from onnxlint.probes.live.script import run_program
     from onnxlint.probes.live.snapshot_client import Captured
-    from onnxlint.report.progress import open_progress
-    from onnxlint.run import session
     from onnxlint.run.dynamic_pass import missing_packages
-    from onnxlint.run.scopes import governing, with_writable_repro_dir
+    from onnxlint.run.scopes import governing
 
     settings, mistakes = governing(Path.cwd() if module else Path(script), asked.request())
     missing = missing_packages(settings)
@@ -64,14 +62,11 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
         tell(f"onnxlint: interrupted{_untold(ran)}")
         return interrupts.exit_code()
     try:
-        asked_scope = _scope(settings, mistakes, None if module else Path(script), ran)
-        (scope,), unkept = with_writable_repro_dir((asked_scope,))
-        with open_progress(quiet=asked["quiet"]) as progress:
-            done = session.run([scope], progress=progress, shown=asked.shows, captured=captured)
+        scopes = (_scope(settings, mistakes, None if module else Path(script), ran),)
+        done = examine(asked, scopes, _faults(script, ran), captured=captured)
     finally:
         captured.close()
-    report = replace(done.report, diagnostics=(*unkept, *_faults(script, ran), *done.report.diagnostics))
-    return finish(report, asked, [scope], {})
+    return finish(done.report, asked, scopes, {})
 
 
 def _untold(ran: Ran) -> str:

@@ -31,12 +31,6 @@ class Edited:
     after: Sequence[str]
     opcodes: Sequence[Opcode]
 
-    def groups(self, context: int) -> list[list[Opcode]]:
-        """The changes with so many equal lines around them, those together that are near each other."""
-        matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher()
-        matcher.opcodes = list(self.opcodes)  # type: ignore[attr-defined]  # no need to look for them
-        return list(matcher.get_grouped_opcodes(context))
-
     def rows(self, tag: str, i: int, j: int, k: int, m: int) -> Iterator[tuple[str, int, str]]:
         """Sign, number and text of each line of a diff."""
         yield from ((" " if tag == "equal" else "-", n + 1, self.before[n].rstrip("\r\n")) for n in range(i, j))
@@ -46,7 +40,7 @@ class Edited:
     def patch(self) -> str:
         """The change as a unified diff, which `git apply` takes."""
         lines = [f"--- a/{self.path}", f"+++ b/{self.path}"]
-        for group in self.groups(3):
+        for group in in_groups(self.opcodes, 3):
             rows = []
             for tag, i, j, k, m in group:
                 ends = (j < len(self.before)) != (m < len(self.after))  # one text goes on where the other is at its end
@@ -116,10 +110,17 @@ def _edited(path: str, lines: list[str], edits: Sequence[Edit]) -> Edited:
         inner = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         opcodes += [("equal", at, i, at + shift, k), *((tag, a + i, b + i, c + k, d + k) for tag, a, b, c, d in inner)]
         at, shift = j, shift + len(new) - (j - i)
-    return Edited(path, lines, after, _merged([*opcodes, ("equal", at, len(lines), at + shift, len(after))]))
+    return Edited(path, lines, after, merged([*opcodes, ("equal", at, len(lines), at + shift, len(after))]))
 
 
-def _merged(opcodes: Sequence[Opcode]) -> list[Opcode]:
+def in_groups(opcodes: Sequence[Opcode], context: int) -> list[list[Opcode]]:
+    """The changes with so many equal lines around them, those together that are near each other."""
+    matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher()
+    matcher.opcodes = list(opcodes)  # type: ignore[attr-defined]  # no need to look for them
+    return list(matcher.get_grouped_opcodes(context))
+
+
+def merged(opcodes: Sequence[Opcode]) -> list[Opcode]:
     """Put equal lines that follow each other into one, and leave out those that are none."""
     merged: list[Opcode] = []
     for tag, i, j, k, m in opcodes:

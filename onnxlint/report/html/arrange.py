@@ -10,7 +10,7 @@ from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Safety, Severity, VerdictKind
 from onnxlint.report.common import run_summary, words
-from onnxlint.report.common.hunks import Edited, edited, hunks
+from onnxlint.report.common.hunks import Edited, edited, hunks, in_groups
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.plot import plot
 
@@ -173,7 +173,7 @@ def _fix(fix: records.Fix | None, rule: Contract | None, sources: Sources) -> Vi
 def _rows(change: Edited) -> list[tuple[str, int, str]]:
     """Sign, number and text of each line of a diff."""
     rows: list[tuple[str, int, str]] = []
-    for group in change.groups(1):
+    for group in in_groups(change.opcodes, 1):
         for opcode in group:
             edge = opcode in (group[0], group[-1])  # where an empty line shows nothing
             lines = ((sign, number, line.expandtabs(4)) for sign, number, line in change.rows(*opcode))

@@ -51,7 +51,7 @@ def with_cached_fixes(
         parts = [digest(page.excerpt(f.span.line), *asked(f)) for f in mine[path]]
         broken: list[Diagnostic] = []
         left = [f for f, part in zip(mine[path], parts, strict=True) if part not in cached]
-        new = iter(with_fixes(left, lambda _: page, None if failures is None else broken))
+        new = iter(with_fixes(left, page, None if failures is None else broken))
         fixes = [cached[part] if part in cached else next(new).fix for part in parts]
         for n, (finding, part) in enumerate(zip(mine[path], parts, strict=True)):
             if part not in cached and (is_of_package(finding.code) or not page.stands_alone(finding.span.line)):

@@ -1,8 +1,7 @@
 """The fixes of findings: each written by its rule, on the tree that the finding stands in."""
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -21,46 +20,38 @@ log = logging.getLogger(__name__)
 
 
 def with_fixes(
-    findings: Iterable[Finding], page_of: Callable[[str], Page | None], failures: list[Diagnostic] | None = None
+    findings: Sequence[Finding], page: Page, failures: list[Diagnostic] | None = None
 ) -> tuple[Finding, ...]:
-    """The findings, each with the fix that its rule writes, if it writes one.
+    """The findings of one file, each with the fix that its rule writes, if it writes one.
 
-    `page_of(path)` has the text that was checked, without a BOM; None where it cannot be had. An error of a rule is
-    added to `failures` and costs that fix only; without `failures` it is raised.
+    `page` has the text that was checked, without a BOM. An error of a rule is added to `failures` and costs that fix
+    only; without `failures` it is raised.
     """
-    findings = list(findings)
     rules, broken = rules_of({finding.code for finding in findings})
     if failures is not None:
         failures += broken
     fixed: list[Finding] = []
-    left_out: Counter[str] = Counter()
+    left_out = 0
     for finding in findings:
-        path = finding.span.path
-        rule = rules.get(finding.code)
-        if rule is not None and rule.safety is Safety.MANUAL:
-            rule = None
-        page = page_of(path)
-        fix = None
-        if rule is not None and page is not None:
+        rule, fix = rules.get(finding.code), None
+        if rule is not None and rule.safety is not Safety.MANUAL:
             try:
                 written = _written(rule, finding, page)
                 if is_of_package(finding.code):  # what its rule wrote may be anything; what is no fix ends in an error
                     written = msgspec.msgpack.decode(msgspec.msgpack.encode(written), type=Fix | None)
                 fix = written
             except LeftOut:
-                left_out[path] += 1
+                left_out += 1
             except BaseException as error:
                 if failures is None or ends_run(error):
                     raise
                 message = f"internal error in the fix of {titled(finding.code)}: {described(error)}; it is left out"
-                failures.append(Diagnostic("error", message, path, finding.span.line))
+                failures.append(Diagnostic("error", message, page.path, finding.span.line))
         fixed.append(replace(finding, fix=fix) if fix is not None else finding)
-    for path, number in left_out.items():
-        if failures is None:
-            break
-        many = f"{number} fixes are" if number > 1 else "1 fix is"
+    if left_out and failures is not None:
+        many = f"{left_out} fixes are" if left_out > 1 else "1 fix is"
         message = f"{many} left out: the statements or functions to rewrite are too long"
-        failures.append(Diagnostic("warning", message, path))
+        failures.append(Diagnostic("warning", message, page.path))
     return tuple(fixed)
 
 

@@ -16,6 +16,7 @@ from onnxlint.rules.engine.cst_tree import Statement, Tree, children, walk
 from onnxlint.rules.engine.source_page import Page
 
 N = TypeVar("N", bound=cst.CSTNode)
+Binding = tuple[cst.CSTNode, cst.BaseExpression]  # what binds names, and the target that it binds them by
 Kind = Callable[..., N]  # a class, as `type[N]` is, but an abstract one too, such as `cst.BaseExpression`
 
 # Expressions whose text may stand in front of a dot, or as an operand, without parentheses.
@@ -56,7 +57,7 @@ class Site:
         return value if isinstance(value, str) else ""
 
     def value(self, name: str = "") -> str:
-        """What the dataflow knew of a variable where the finding is, or of what was observed; see ValueProvider."""
+        """What the dataflow knew of a variable where the finding is, or of what was observed; see ObservedFile."""
         return self.hint(f"${name}")
 
     def number(self, name: str) -> int | None:
@@ -112,13 +113,13 @@ class Site:
         suite = self.holder(statement, cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module)
         return flat(suite) if suite is not None else [statement]
 
-    def uses(self, root: cst.CSTNode, name: str) -> list[cst.Name]:
-        """Where a variable stands in a class or function, in source order; see `variables`."""
-        return self.tree.once(_names, root).get(name, [])
+    def uses(self, root: cst.CSTNode | None, name: str) -> list[cst.Name]:
+        """Where a variable stands in a class or function, in source order; see `variables`. Nowhere in none."""
+        return self.tree.once(_names, root).get(name, []) if root is not None else []
 
-    def bindings(self, root: cst.CSTNode, name: str) -> list[cst.CSTNode]:
-        """The assignments, loops and comprehensions of a function that bind a name, in source order."""
-        return self.tree.once(_bindings, root).get(name, [])
+    def bindings(self, root: cst.CSTNode | None, name: str) -> list[Binding]:
+        """The assignments, loops and comprehensions of a function that bind a name, in source order; none of none."""
+        return self.tree.once(_bindings, root).get(name, []) if root is not None else []
 
     def source(self, node: cst.CSTNode) -> str:
         """The exact text of a node of the file, without parentheses of its own; of a node that was made, its code."""
@@ -471,15 +472,15 @@ def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
     return grouped(variables(root), lambda name: name.value)
 
 
-def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
-    bindings: dict[str, list[cst.CSTNode]] = {}
+def _bindings(root: cst.CSTNode) -> dict[str, list[Binding]]:
+    bindings: dict[str, list[Binding]] = {}
     for node in walk(root):
+        targets: list[cst.BaseExpression] = []
         if isinstance(node, cst.Assign):
-            targets: list[cst.CSTNode] = [t.target for t in node.targets]
+            targets = [t.target for t in node.targets]
         elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr)):
             targets = [node.target]
-        else:
-            continue
-        for name in names_in(*targets):
-            bindings.setdefault(name, []).append(node)
+        for target in targets:
+            for name in names_in(target):
+                bindings.setdefault(name, []).append((node, target))
     return bindings

@@ -71,6 +71,6 @@ def constant(site: Site, node: cst.BaseExpression) -> cst.BaseExpression | None:
     """A literal, or what a variable is set to once, in the function or at the top of the same piece of the file."""
     if not isinstance(node, cst.Name):
         return node
-    assigned = [a for a in site.bindings(site.tree.module, node.value) if isinstance(a, cst.Assign)]
-    values = [a.value for a in assigned for t in a.targets if getattr(t.target, "value", None) == node.value]
+    bindings = site.bindings(site.tree.module, node.value)
+    values = [a.value for a, target in bindings if isinstance(a, cst.Assign) and isinstance(target, cst.Name)]
     return values[0] if len(values) == 1 else None

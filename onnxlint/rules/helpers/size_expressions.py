@@ -18,8 +18,7 @@ def axis_of(site: Site, node: cst.BaseExpression) -> Axis | None:
             axis = literal(node.args[0].value)
             return None if axis is None else (tensor, axis)
         case cst.Name() if len(list(assigned(site, node))) == 1:
-            function = site.function(node)
-            bindings = site.bindings(function, node.value) if function is not None else []
+            bindings = (binding for binding, _ in site.bindings(site.function(node), node.value))
             axes = (_unpacked(site, b, node) for b in bindings if isinstance(b, cst.Assign) and len(b.targets) == 1)
             return next((axis for axis in axes if axis is not None), None)
     return None

@@ -3,7 +3,7 @@
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.rules.engine.site import Site, bare, call_name, elements, has_star, is_name, keywords, positional, tight
+from onnxlint.rules.engine.site import Site, bare, call_name, elements, has_star, keywords, positional, tight
 from onnxlint.rules.helpers.call_edits import drop_argument
 from onnxlint.rules.helpers.value_kinds import Values, stripped
 
@@ -59,10 +59,8 @@ def _has_no_axes(values: Values, node: cst.BaseExpression) -> bool:
 
 def _is_list(site: Site, name: cst.Name) -> bool:
     """Whether a variable is somewhere set to, or grown by, a list: its items are tensors then, not itself."""
-    function = site.function(name)
-    for node in site.bindings(function, name.value) if function is not None else ():
-        if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and isinstance(node.value, _LIST):
-            targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
-            if any(is_name(target, name.value) for target in targets):
-                return True
-    return False
+    return any(
+        isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and isinstance(node.value, _LIST)
+        for node, target in site.bindings(site.function(name), name.value)
+        if isinstance(target, cst.Name)
+    )

@@ -96,15 +96,13 @@ def assigned(site: Site, name: cst.Name) -> Iterator[cst.BaseExpression | None]:
     wanted = name.value
     if wanted in parameters(function):
         yield None
-    for node in site.bindings(function, wanted):
+    for node, target in site.bindings(function, wanted):
         if isinstance(node, cst.Assign):
-            for target in node.targets:
-                yield from _bound(target.target, node.value, wanted)
-        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
-            if isinstance(node.target, cst.Name) and node.target.value == wanted:
-                yield None if isinstance(node, cst.AugAssign) else node.value
+            yield from _bound(target, node.value, wanted)
         elif isinstance(node, (cst.For, cst.CompFor)):
-            yield SHAPE if isinstance(node.target, cst.Name) and _is_shape_part(node.iter) else None
+            yield SHAPE if isinstance(target, cst.Name) and _is_shape_part(node.iter) else None
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)) and isinstance(target, cst.Name):
+            yield None if isinstance(node, cst.AugAssign) else node.value
 
 
 def parameters(function: cst.FunctionDef) -> list[str]:

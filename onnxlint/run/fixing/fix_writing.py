@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from onnxlint.base.atomic import FileChanged, replace_file
 from onnxlint.base.edits import Lines
+from onnxlint.report.common.hunks import Opcode, in_groups, merged
 
 LONG = 2000  # lines from which on a file is compared piece by piece
 
@@ -65,7 +65,7 @@ def unified_diff(change: Change) -> Iterator[str]:
 
 def _long_diff(old: list[str], new: list[str], name: str) -> Iterator[str]:
     """As difflib does it, piece by piece: it takes quadratic time where lines repeat, and pieces are short."""
-    groups = list(_Anchored(None, old, new, autojunk=False).get_grouped_opcodes())
+    groups = in_groups(_opcodes(old, new), 3)
     if groups:
         yield from (f"--- {name}\n", f"+++ {name}\n")
     for group in groups:
@@ -84,28 +84,17 @@ def _extent(first: int, last: int) -> str:
     return f"{first + 1 if last > first else first},{last - first}"
 
 
-class _Anchored(difflib.SequenceMatcher[str]):
-    """Compares what stands between the lines that occur once in both texts, in one order (a patience diff)."""
-
-    def __init__(self, isjunk: None, a: list[str], b: list[str], autojunk: bool) -> None:
-        super().__init__(isjunk, [], [], autojunk)  # which would index the whole texts
-        self.a, self.b = a, b
-
-    def get_opcodes(self) -> list[tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]]:
-        """See difflib.SequenceMatcher."""
-        codes: list[tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]] = []
-        i = k = 0
-        for j, m in (*_anchors(self.a, self.b), (len(self.a), len(self.b))):
-            piece = difflib.SequenceMatcher(None, self.a[i:j], self.b[k:m], autojunk=False).get_opcodes()
-            pieces = [(tag, i + p, i + q, k + r, k + s) for tag, p, q, r, s in piece]
-            if j < len(self.a) and m < len(self.b):
-                pieces.append(("equal", j, j + 1, m, m + 1))
-            for code in pieces:
-                if codes and codes[-1][0] == code[0] == "equal":
-                    code = ("equal", codes[-1][1], code[2], codes.pop()[3], code[4])
-                codes.append(code)
-            i, k = j + 1, m + 1
-        return codes
+def _opcodes(old: list[str], new: list[str]) -> list[Opcode]:
+    """Compare what stands between the lines that occur once in both texts, in one order (a patience diff)."""
+    codes: list[Opcode] = []
+    i = k = 0
+    for j, m in (*_anchors(old, new), (len(old), len(new))):
+        piece = difflib.SequenceMatcher(None, old[i:j], new[k:m], autojunk=False).get_opcodes()
+        codes += [(tag, i + p, i + q, k + r, k + s) for tag, p, q, r, s in piece]
+        if j < len(old) and m < len(new):
+            codes.append(("equal", j, j + 1, m, m + 1))
+        i, k = j + 1, m + 1
+    return merged(codes)
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from onnxlint.base.edits import apply_edits, choose, written_lines
 from onnxlint.base.paths import leads_out
 from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Severity
-from onnxlint.report.progress import Progress
+from onnxlint.report.progress import SILENT, Progress
 from onnxlint.run import session
 from onnxlint.run.changed_lines import Base
 from onnxlint.run.fixing.fix_proof import Proof, unhelpful
@@ -90,7 +90,7 @@ def repair(
     *,
     unsafe: bool,
     shown: Callable[[Finding], bool],
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
     base: Base | None = None,
     roots: Sequence[Path] | None = (),
     buffers: Mapping[Path, bytes] = MappingProxyType({}),

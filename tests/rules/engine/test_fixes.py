@@ -36,20 +36,16 @@ def found(tmp_path: Path) -> Sequence[Finding]:
 
 
 def test_a_fix_is_that_of_the_text_that_was_checked(found: Sequence[Finding]) -> None:
-    (finding,) = with_fixes(found, lambda path: Page(path, MODEL))
+    (finding,) = with_fixes(found, Page(found[0].span.path, MODEL))
     assert finding.fix is not None
     after = apply_edits(MODEL, finding.fix.edits)
     assert "squeeze()" not in after
     compile(after, "pool.py", "exec")
 
 
-def test_without_the_text_there_is_no_fix(found: Sequence[Finding]) -> None:
-    assert with_fixes(found, lambda path: None) == tuple(found)
-
-
 def test_a_text_that_does_not_parse_any_more_costs_the_fix_and_no_finding(found: Sequence[Finding]) -> None:
     failures: list[Diagnostic] = []
-    (finding,) = with_fixes(found, lambda path: Page(path, MODEL.replace("squeeze()", "squeeze() )")), failures)
+    (finding,) = with_fixes(found, Page(found[0].span.path, MODEL.replace("squeeze()", "squeeze() )")), failures)
     assert (finding.fix, failures) == (None, [])
 
 
@@ -61,10 +57,10 @@ def test_an_error_of_a_rule_is_reported_and_costs_its_fix_only(
 
     monkeypatch.setattr(all_rules()["ONX205"], "fix", fails)
     failures: list[Diagnostic] = []
-    (finding,) = with_fixes(found, lambda path: Page(path, MODEL), failures)
+    (finding,) = with_fixes(found, Page(found[0].span.path, MODEL), failures)
     assert finding.fix is None
     assert [(d.level, d.line) for d in failures] == [("error", 7)]
     assert "ONX205" in failures[0].message
     assert "by none" in failures[0].message
     with pytest.raises(ZeroDivisionError):
-        with_fixes(found, lambda path: Page(path, MODEL))
+        with_fixes(found, Page(found[0].span.path, MODEL))

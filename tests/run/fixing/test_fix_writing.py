@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_lines_that_repeat_are_compared_in_their_pieces(monkeypatch: pytest.Monk
     sizes: list[int] = []
     kind = fix_writing.difflib.SequenceMatcher
 
-    def noted(junk: None, a: list[str], b: list[str], autojunk: bool = True) -> object:
+    def noted(junk: None = None, a: Sequence[str] = "", b: Sequence[str] = "", autojunk: bool = True) -> object:
         sizes.append(sum(b.count(row) for row in a) if len(set(b)) < len(b) else len(a))  # what it looks at
         return kind(junk, a, b, autojunk)
 
