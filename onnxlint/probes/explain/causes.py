@@ -17,7 +17,7 @@ from onnxlint.probes.confirm.engines import DEFAULT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, differs
 from onnxlint.probes.explain.localise import Exported, first_divergences, spoilt, wrong_before
-from onnxlint.probes.exporters import Conversion, Export, Frames, dynamo, first_of_each, graph, line_of, torchscript
+from onnxlint.probes.exporters import Export, Frames, dynamo, first_of_each, graph, line_of, torchscript
 from onnxlint.probes.observe import model_state
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.execution_paths import PathTracer
@@ -138,26 +138,16 @@ def _to_trace(failing: list[Trial], places: Iterable[Explanation], passing: set[
     return list(chosen.values())[:_TRACES]
 
 
-def trace(root: str, eager: Eager, run: Run) -> tuple[Any, Sequence[Conversion]] | None:
-    """A new trace of an input, with its conversions; None where it cannot be traced: the other evidence stands."""
-    try:
-        traced, conversions = torchscript.trace(eager.fresh(), eager.call(run), root)
-    except Exception:  # noqa: BLE001 - what cannot be traced tells nothing
-        return None
-    eager.traces[run.label] = traced
-    return traced, conversions
-
-
 def trace_differences(root: str, eager: Eager, run: Run) -> Sequence[graph.Difference]:
     """In what the traces of the example and of another input differ; nothing where one cannot be traced."""
-    traces = [trace(root, eager, one) for one in (eager.base, run)]
+    traces = [eager.trace(one, root) for one in (eager.base, run)]
     graphs = [graph.canonical_jit(made[0], root) for made in traces if made is not None]
     return graph.diff(*graphs) if len(graphs) == len(traces) else ()
 
 
 def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Explanation]:
     """Conversions with another value in a trace of `run` than in the export, but for bounds that the graph computes."""
-    made = trace(root, eager, run)
+    made = eager.trace(run, root)
     if made is None:
         return []
     traced, conversions = made

@@ -19,7 +19,7 @@ from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Trial, bounds_of, expected
 from onnxlint.probes.exporters import Export, first_line
 from onnxlint.probes.exporters.dynamo import call_form
-from onnxlint.probes.exporters.torchscript import TensorsOnly, arguments
+from onnxlint.probes.exporters.torchscript import arguments, traced_alone
 from onnxlint.probes.observe.eager import Eager, Run
 
 PYTORCH = "PyTorch"
@@ -101,14 +101,12 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
             captured: Callable[..., Any] = program.module()
         else:
             model, kwargs = eager.fresh(), {}
-            example, _ = arguments(model, eager.example)
-            around = TensorsOnly(model.eval(), example)
-            args = around.tensors(arguments(model, call)[0])
             try:
-                captured = torch.jit.trace(around, around.tensors(example), check_trace=False, strict=False)
+                captured, around = traced_alone(model.eval(), eager.example)
             except Exception as error:  # noqa: BLE001 - the exporter can trace more than torch.jit.trace takes
                 answers.unknown[side] = f"torch.jit.trace does not take the model alone: {first_line(error)}"
                 return
+            args = around.tensors(arguments(model, call)[0])
         try:
             answers.outputs[side] = numerics.tensors(captured(*args, **kwargs))
         except Exception as error:  # noqa: BLE001 - a guard, a size: it is an answer

@@ -70,8 +70,8 @@ def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, lis
     """The traced graph (inlined) and what was frozen in it. Raises whatever the trace raises."""
     frozen: list[Conversion] = []
     with conversions(frozen, root):
-        graph, _ = _traced(model, example)
-    return graph, frozen
+        traced, _ = traced_alone(model, example)
+    return traced.inlined_graph, frozen
 
 
 def outputs_with(model: torch.nn.Module, example: Example, root: str, held: Held) -> list[torch.Tensor]:
@@ -80,8 +80,8 @@ def outputs_with(model: torch.nn.Module, example: Example, root: str, held: Held
     Raises whatever the trace raises.
     """
     with conversions([], root, held):
-        _, outputs = _traced(model, example)
-    return [value.detach().clone() for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
+        _, around = traced_alone(model, example)
+    return [value.detach().clone() for value in pytree.tree_leaves(around.outputs) if isinstance(value, torch.Tensor)]
 
 
 def by_method(held: Held) -> Held:
@@ -90,13 +90,14 @@ def by_method(held: Held) -> Held:
     return {(path, line, names[kind]): list(numbers) for (path, line, kind), numbers in held.items()}
 
 
-def _traced(model: torch.nn.Module, example: Example) -> tuple[Any, Any]:
+def traced_alone(model: torch.nn.Module, example: Example) -> tuple[Any, "TensorsOnly"]:
+    """What `torch.jit.trace` makes of the model, without the exporter, and what was around the model meanwhile."""
     formatted, _ = arguments(model, example)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         around = TensorsOnly(model, formatted)
         traced = torch.jit.trace(around, around.tensors(formatted), check_trace=False, strict=False)
-    return traced.inlined_graph, around.outputs
+    return traced, around
 
 
 class TensorsOnly(torch.nn.Module):  # type: ignore[misc]

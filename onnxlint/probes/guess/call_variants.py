@@ -18,6 +18,7 @@ from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
 from onnxlint.probes.guess.input_search import asked, options
 from onnxlint.probes.guess.model_facts import Facts, Guess, Guesses, Plain, Slot, read_facts, slots_of
+from onnxlint.probes.observe.eager import same
 
 MOST = 2
 TRIES = 16
@@ -96,13 +97,10 @@ def _of_batch(guesses: list[Guess], main: Slot | None) -> list[Guess]:
 
 def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
     """Whether a run went well, and not as the one with these outputs."""
+    if trial.error is not None:
+        return False
     other = values(trial.output)
-    if trial.error is not None or len(outputs) != len(other):
-        return trial.error is None
-    return any(
-        a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True)
-        for a, b in zip(outputs, other, strict=True)
-    )
+    return [a.dtype for a in outputs] != [b.dtype for b in other] or not same(outputs, other, 1e-4, 1e-6)
 
 
 def _moves(bench: Bench, guess: Guesses, probe: Probe, sizes: Mapping[str, int]) -> bool:

@@ -14,7 +14,7 @@ from onnxlint.probes.common.model_copies import copied
 from onnxlint.probes.common.numerics import spread, tensors
 from onnxlint.probes.examples.examples import build_model, example_inputs
 from onnxlint.probes.examples.vary import Variation, example_sizes, telling, variations
-from onnxlint.probes.exporters import Example
+from onnxlint.probes.exporters import Conversion, Example, torchscript
 from onnxlint.probes.observe import model_state
 from onnxlint.probes.observe.observe import Observation, clone, divergences, observe
 
@@ -81,6 +81,15 @@ class Eager:
         """The call of the example with a copy of the values of a run."""
         args, kwargs = clone((run.args, dict(run.kwargs)))
         return self.example.called_with(args, kwargs)
+
+    def trace(self, run: Run, root: str) -> tuple[Any, Sequence[Conversion]] | None:
+        """A new trace of an input, with its conversions; None where it cannot be traced: the other evidence stands."""
+        try:
+            traced, conversions = torchscript.trace(self.fresh(), self.call(run), root)
+        except Exception:  # noqa: BLE001 - what cannot be traced tells nothing
+            return None
+        self.traces[run.label] = traced
+        return traced, conversions
 
     @property
     def accepted(self) -> list[Run]:

@@ -10,7 +10,7 @@ import numpy
 import torch
 
 from onnxlint.base.records import GraphDiff, GraphNode, GraphRow, Location
-from onnxlint.probes.exporters import Export, dynamo, graph, line_of, torchscript
+from onnxlint.probes.exporters import Export, dynamo, graph, line_of
 from onnxlint.probes.observe.eager import Eager, Run
 
 _ODD = {"nan": numpy.isnan, "inf": numpy.isposinf, "-inf": numpy.isneginf}
@@ -85,14 +85,8 @@ def _captured(eager: Eager, export: Export, run: Run, root: str) -> tuple[tuple[
 
 def _traced(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
     """The nodes of a trace that was made before, or of a new one where that takes no time to speak of."""
-    if run.label not in eager.traces:
-        if eager.pace > _QUICK:
-            return ()
-        try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), root)
-        except Exception:  # noqa: BLE001 - what cannot be traced is not drawn
-            return ()
-        eager.traces[run.label] = traced
+    if run.label not in eager.traces and (eager.pace > _QUICK or eager.trace(run, root) is None):
+        return ()
     return tuple(_unwrapped(node) for node in graph.canonical_jit(eager.traces[run.label], root))
 
 
