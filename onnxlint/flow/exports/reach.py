@@ -18,7 +18,7 @@ from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.dict_flags import keys_of_flags
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, has_layers, is_overridden, unconfigured, unnamed
+from onnxlint.flow.exports.unheld import Unheld, has_layers, is_overridden, names_layers, unconfigured, unnamed
 from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, common_folder, name_of, source_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -58,6 +58,8 @@ _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
 _PREPARES = re.compile(r"Augment|Preprocess|SpecAug|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
 _SEARCHES = re.compile(r"BeamSearch|Searcher$")
+_HELD = "nn.ModuleDict()"  # which keeps the models that a search gets, and is no layer of its own
+_FEATURES = re.compile(r"stft|fbank|mel\b|s3prl", re.IGNORECASE)  # of recordings
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
 _OF_A_GRAPH = re.compile(r"\.(?:[ne]data|srcdata|dstdata)\[|\.local_scope\(\)")  # one of DGL
@@ -82,6 +84,7 @@ class Reach:
         self.top = common_folder(m.source.path for m in modules) if modules else None
         self._configurations = configurations or Configurations(None)
         self._twins = grouped(modules, lambda info: info.name)
+        self._classes = grouped((c for info in modules for c in info.classes.values()), lambda c: c.name)
         self.seen: dict[tuple[ModuleInfo, str], None] = {}
         self._imported: set[tuple[str, str]] = set()  # names, and the folder of the script that imports one
         self._inner: dict[ModuleInfo, Sequence[str]] = {}
@@ -362,15 +365,38 @@ class Reach:
             return dead
         if maker := self._made_for_another_format(c):
             return f"built for another format than ONNX alone, by `{maker}`"
+        if twin := self._written_for_exports(c):
+            return f"`{twin}` is there for exports"
+        if later := self._left_behind(c):
+            return f"nothing imports it, but its namesake in {later}"
+        names = [c.name, *(b.name for b in c.mro()[1:])]
+        if any(map(_SEARCHES.search, names)) and not names_layers(c.text.replace(_HELD, "")):
+            return "it searches with a model, run by run, and has no layers"
         if has_layers(c):
             return ""
         if _COLLECTIVE.search(c.text):
             return "it exchanges tensors with other processes, and has no layers"
-        names = [c.name, *(b.name for b in c.mro()[1:])]
-        if any(map(_SEARCHES.search, names)):
-            return "it searches with a model, run by run, and has no layers"
+        if "Frontend" in c.name and _FEATURES.search(c.text):
+            return "it makes features of recordings, before the model that is exported"
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""
+
+    def _written_for_exports(self, c: ClassInfo) -> str:
+        """The class `NameExport` that the project has beside one that is called `Name`; empty where there is none."""
+        twins = self._classes.get(f"{c.name}Export", ()) or self._classes.get(f"{c.name}ForExport", ())
+        return next((t.name for t in twins if t.find_method("forward") is not None), "")
+
+    def _left_behind(self, c: ClassInfo) -> str:
+        """The module beside that of a class which has one of the same name and is imported, where that is not."""
+        twins = [t for t in self._classes[c.name] if t.module.source.path.parent == c.module.source.path.parent]
+        if len(twins) < 2 or self._is_named(c.module) or "__main__" in c.module.source.text:
+            return ""
+        return next((t.module.path for t in twins if self._is_named(t.module)), "")
+
+    def _is_named(self, info: ModuleInfo) -> bool:
+        """True for a module whose name another one has in its text."""
+        word = re.compile(rf"\b{info.source.path.stem}\b")
+        return any(word.search(other.source.text) for other in self.modules if other is not info)
 
     def _made_for_another_format(self, c: ClassInfo) -> str:
         """The function such as `as_jit` that names a class where nothing else does; empty where there is none."""

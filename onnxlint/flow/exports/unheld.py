@@ -33,7 +33,11 @@ _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 @lru_cache(maxsize=65_536)
 def has_layers(c: ClassInfo) -> bool:
     """True for a class whose source names layers or parameters."""
-    text = c.text
+    return names_layers(c.text)
+
+
+def names_layers(text: str) -> bool:
+    """True for a text that has layers or parameters of torch in it."""
     return "Parameter(" in text or _LAYERS.search(text) is not None
 
 

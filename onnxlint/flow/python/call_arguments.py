@@ -1,6 +1,7 @@
 """What a call gives, by the names of the function's parameters."""
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
@@ -74,17 +75,27 @@ def names_passed(unit: FunctionUnit, args: Sequence[dom.Value], kwargs: Iterable
 
 
 def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
-    """An argument as the function sees it; a dict by its annotation is no tensor."""
+    """An argument as the function sees it; a dict by its annotation is no tensor, nor is an input that is a list."""
     if not isinstance(v, dom.Tensor):
         return v
-    if parameter.annotation is not None and _names_a_dict(parameter.annotation):
+    annotated: dom.Value | None = None
+    unshaped = v.source == "input" and v.dims is None
+    if parameter.annotation is not None and (unshaped or _names_a_dict(parameter.annotation)):
         trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{parameter.arg}` is given")
         annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
-        return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
-    if v.source == "input" and v.dims is None and parameter.arg in lists_of_tensors(unit):
+        if _names_a_dict(parameter.annotation):
+            return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
+    listed = isinstance(annotated, dom.Seq) and v.parameter and not _asks_for_a_tensor(engine)
+    if unshaped and (listed or parameter.arg in lists_of_tensors(unit)):
         return dom.Seq(replace(v, lead=None, parameter=""))
     # In another function it is no longer what the model was given.
     return replace(v, parameter="") if v.parameter and v.trace is not None and _is_called(engine) else v
+
+
+def _asks_for_a_tensor(engine: InContext) -> bool:
+    """True where the function that calls asks whether something is a tensor: it may pass one as a list of rows."""
+    unit = engine.frames[-1].unit if engine.frames else None
+    return unit is not None and re.search(r"\bisinstance\([^\n]*\bTensor\b", unit.text) is not None
 
 
 def _is_called(engine: InContext) -> bool:

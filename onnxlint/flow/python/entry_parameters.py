@@ -26,6 +26,9 @@ _LABELS = re.compile(
 # Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
 EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
 TRAINING_FLAG = re.compile(r"(?:is_)?train(?:ing)?(?:_mode|_phase)?")
+# Flags of models that learn what a mask hid (fairseq), and what they are where such a model is put to use.
+_IN_USE = {"features_only": True, "mask": False}
+_HIDES_TO_LEARN = re.compile(r"features_only|mask_(?:prob|emb|seed|indices)|(?:compute|random)_mask")
 _TENSOR_METHODS = NAMES["tensor-methods"]
 _TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|meshgrid"
 _OF_ANY_TENSOR = "detach|clone|cpu|cuda|to|float|half|contiguous"  # of a tensor as a whole nobody does it row by row
@@ -43,6 +46,8 @@ _WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MUL
 def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
+    if name in _IN_USE and _is_flag(parameter, default) and _HIDES_TO_LEARN.search((unit.cls or unit).text):
+        return dom.Const(_IN_USE[name])
     optional = isinstance(default, ast.Constant) and default.value is None
     if optional and (is_label(name) or _is_of_training(unit, name)):
         return dom.NONE  # an exported model computes no loss
@@ -148,9 +153,15 @@ def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, de
     v = entry_value(engine, unit, parameter, default)
     if not isinstance(v, dom.Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
         return v
-    named = parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
-    off = default.value is False or (default.value is None and named)
+    off = default.value is False or (default.value is None and _is_flag(parameter, default))
     return dom.Config(default=dom.Const(default.value)) if off else v
+
+
+def _is_flag(parameter: ast.arg, default: ast.expr | None) -> bool:
+    """True for a parameter that is on or off, by its default or its annotation."""
+    if isinstance(default, ast.Constant) and isinstance(default.value, bool):
+        return True
+    return parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
 
 
 def vararg_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg) -> dom.Value:

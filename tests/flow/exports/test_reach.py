@@ -461,6 +461,47 @@ def test_losses_augmentations_and_searches_without_layers_are_outside(file: str,
     assert bool(seen[file]) is outside
 
 
+@pytest.mark.parametrize(
+    ("layers", "outside"),
+    [
+        ("nn.ModuleDict()", "it searches with a model, run by run, and has no layers"),
+        ("nn.ModuleDict({'fc': nn.Linear(3, 3)})", ""),
+    ],
+)
+def test_a_search_holds_models_in_a_dict_of_its_own(layers: str, outside: str) -> None:
+    init = f"(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.parts = {layers}\n"
+    search = _net("BeamSearch").replace("(nn.Module):\n", init)
+    assert _outside({"model.py": _net("Net"), "search.py": search})["search.py"] == outside
+
+
+@pytest.mark.parametrize(("does", "apart"), [("self.fbank(x)", True), ("self.conv(x)", False)])
+def test_a_frontend_makes_features_of_recordings(does: str, apart: bool) -> None:
+    frontend = _net("WavFrontend").replace("return -x", f"return {does}")
+    assert bool(_outside({"model.py": _net("Net"), "front.py": frontend})["front.py"]) is apart
+
+
+@pytest.mark.parametrize("twin", ["NetExport", "NetForExport"])
+def test_a_class_with_a_twin_for_exports_is_outside(twin: str) -> None:
+    outside = _outside({"model.py": _net("Net"), "export_meta.py": _net(twin)})
+    assert outside == {"model.py": f"`{twin}` is there for exports", "export_meta.py": ""}
+
+
+@pytest.mark.parametrize(
+    ("old", "user", "outside"),
+    [
+        ("", "", "nothing imports it, but its namesake in /nowhere/nets/new.py"),
+        ("if __name__ == '__main__':\n    Net()\n", "", ""),
+        ("", "from nets.old import Net as Old\n", ""),
+    ],
+)
+def test_a_class_is_left_behind_where_its_namesake_in_the_module_beside_it_is_imported(
+    old: str, user: str, outside: str
+) -> None:
+    main = f"from nets.new import Net\n{user}"
+    files = {"nets/new.py": _net("Net"), "nets/old.py": _net("Net") + old, "main.py": main}
+    assert _outside(files) == {"nets/new.py": "", "nets/old.py": outside}
+
+
 def test_a_script_imports_the_module_beside_it_and_not_those_of_its_name_in_other_folders() -> None:
     files = {"a/export.py": SCRIPT, "a/model.py": _net("Net"), "b/model.py": _net("Net")}
     reach = Reach(list(project_of(files).modules.values()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from analysing import BATCH, project_of, running
+import pytest
+from analysing import BATCH, PRELUDE, analysed, project_of, running
 
 from onnxlint.flow.python.call_arguments import STARRED, bind, handed_over, is_starred, names_passed, without_stars
 from onnxlint.flow.values.domain import UNKNOWN, Const, Dict, Seq, Tensor, Tuple, Value
@@ -63,3 +64,19 @@ def test_outside_of_traced_calls_no_step_is_added() -> None:
     engine, _ = running("pass")
     scope: dict[str, Value] = {"x": X}
     assert handed_over(engine, unit_of("x"), scope) is scope
+
+
+@pytest.mark.parametrize(("asks", "seen"), [("pass", []), ("assert isinstance(x, (list, Tensor))", ["Loop"])])
+def test_an_input_is_the_list_that_a_function_asks_for_unless_the_caller_may_pass_a_tensor(
+    asks: str, seen: list[str]
+) -> None:
+    net = f"""
+def total(parts: Optional[List[Tensor]] = None):
+    return sum(part.mean() for part in parts)
+
+class Net(nn.Module):
+    def forward(self, x):
+        {asks}
+        return total(x)
+"""
+    assert [type(o).__name__ for o in analysed(project_of(PRELUDE + net)).observations] == seen

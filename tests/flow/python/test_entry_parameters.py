@@ -183,3 +183,19 @@ def test_what_a_dict_of_inputs_may_lack_is_no_tensor_for_sure(default: str, expe
 )
 def test_what_tensors_are_shaped_by_is_a_size(body: str, value: Value) -> None:
     assert of("patch", body) == value
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "value"),
+    [
+        ("features_only=False", "return features_only", Const(True)),
+        ("features_only: bool", "return features_only", Const(True)),
+        ("mask=True", "return compute_mask(mask)", Const(False)),
+        ("mask: bool", "return apply(mask, self.mask_prob)", Const(False)),
+        ("mask=True", "return causal(mask)", CONFIG),
+        ("mask=None", "return compute_mask(mask)", Tensor()),
+    ],
+)
+def test_what_a_model_in_use_hides_from_itself_is_nothing(parameter: str, body: str, value: Value) -> None:
+    """Models of fairseq learn what a mask hides; in use they are asked for features alone."""
+    assert of(parameter, body) == value
