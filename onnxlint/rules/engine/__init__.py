@@ -1,1 +1,1 @@
-"""The libcst pass: parsing, the traversal, findings and fixes."""
+"""The libcst pass: parsing, metadata, the traversal, findings and fixes."""

@@ -4,16 +4,21 @@ Each statement is parsed by itself, once: of a compound one its header, with a `
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
 import libcst as cst
+from libcst.metadata import BaseMetadataProvider, MetadataWrapper
 
 from onnxlint.base.records import Diagnostic, Span, described
 from onnxlint.flow.state.observations import Escape, Observation, SizeSplit
 from onnxlint.rules.engine.cst_tree import BLOCKS, Place, Tree, children, walk
 from onnxlint.rules.engine.site import variables
 from onnxlint.rules.engine.source_page import Page
+
+T = TypeVar("T")
 
 # What may hold the end of a line or a bracket, then those themselves.
 _TOKEN = re.compile(
@@ -47,11 +52,48 @@ class Piece:
         return inner[-1] if inner else self.nodes[0]
 
 
-class ObservedFile:
-    """The pieces of one file: what was `observed` at their nodes, and the `values` of these, as far as they are known.
+def _no_cache(
+    root_path: Path, paths: list[str], *, timeout: int | None = None, use_pyproject_toml: bool = False
+) -> Mapping[str, object]:
+    """Nothing: libcst cannot run the dataflow, and says that the cache is missing."""
+    return {}
 
-    A value is told in the words of flow/state/variable_kinds. An error of our own in making a piece goes to `broken`.
-    """
+
+class _FromDataflow(BaseMetadataProvider[T]):
+    """What the dataflow saw at the nodes of some pieces, which the wrapper has as its cache."""
+
+    cache: Sequence[Piece]
+    gen_cache = staticmethod(_no_cache)
+
+
+class ObservationProvider(_FromDataflow[Sequence[Observation]]):
+    """What was observed at a node."""
+
+    def _gen_impl(self, module: cst.Module) -> None:
+        for piece in self.cache:
+            for node, observed in piece.observed.items():
+                self.set_metadata(node, observed)
+
+
+class ValueProvider(_FromDataflow[str]):
+    """What is known of the value of a variable, or of what was observed, in the words of flow/state/variable_kinds."""
+
+    def _gen_impl(self, module: cst.Module) -> None:
+        for piece in self.cache:
+            names = {name: kind for seen in piece.observed.values() for o in seen for name, kind in o.described.items()}
+            for name in variables(piece.nodes[0]) if piece.nodes and names else ():
+                if name.value in names:
+                    self.set_metadata(name, names[name.value])
+            for node, (first, *_) in piece.observed.items():
+                if "" in first.described:
+                    self.set_metadata(node, first.described[""])
+
+
+PROVIDERS: tuple[type[BaseMetadataProvider[object]], ...] = (ObservationProvider, ValueProvider)
+
+
+class ObservedFile:
+    """The pieces of one file, with their metadata. An error of our own in making one is added to `broken`."""
 
     def __init__(self, page: Page, observations: Iterable[Observation], broken: list[Diagnostic]) -> None:
         self.page = page
@@ -73,8 +115,8 @@ class ObservedFile:
             piece.observed.setdefault(node, []).append(observation)
         self.pieces = tuple(pieces.values())
         self._pieces = {node: piece for piece in self.pieces for node in piece.nodes}
-        self.observed = {node: seen for piece in self.pieces for node, seen in piece.observed.items()}
-        self.values = {node: kind for piece in self.pieces for node, kind in _values(piece)}
+        cache = dict.fromkeys(PROVIDERS, self.pieces)
+        self.metadata = MetadataWrapper(cst.Module([]), True, cache).resolve_many(PROVIDERS)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node that holds a node; None for a statement."""
@@ -85,14 +127,18 @@ class ObservedFile:
     def around(self, node: cst.CSTNode) -> Observation:
         """What was observed at a node, or at one around it, or else first in its statement."""
         at: cst.CSTNode | None = node
-        while at is not None and at not in self.observed:
+        observed = self.metadata[ObservationProvider]
+        while at is not None and at not in observed:
             at = self.parent(at)
-        return self.observed[next(iter(self._pieces[node].observed)) if at is None else at][0]
+        if at is None:
+            at = next(iter(self._pieces[node].observed))
+        return observed[at][0]  # type: ignore[index,no-any-return]  # what that provider gives
 
     def span(self, node: cst.CSTNode) -> Span:
         """The place of a node. Raises KeyError for one that is not of this file."""
-        if node in self.observed:
-            return self.observed[node][0].span
+        observed = self.metadata[ObservationProvider].get(node)
+        if observed is not None:
+            return observed[0].span  # type: ignore[index,no-any-return]  # what that provider gives
         tree = self._pieces[node].tree
         assert tree is not None  # it has nodes
         start, end = tree.range(node)
@@ -103,17 +149,6 @@ class ObservedFile:
         placed = node in self._pieces or node in self.metadata[ObservationProvider]
         text = self.page.between(self.span(node)) if placed else cst.Module([]).code_for_node(node)
         return " ".join(text.split())
-
-
-def _values(piece: Piece) -> Iterator[tuple[cst.CSTNode, str]]:
-    """What is known of the variables in a piece, and of what was observed in it."""
-    names = {name: kind for seen in piece.observed.values() for o in seen for name, kind in o.described.items()}
-    for name in variables(piece.nodes[0]) if piece.nodes and names else ():
-        if name.value in names:
-            yield name, names[name.value]
-    for node, (first, *_) in piece.observed.items():
-        if "" in first.described:
-            yield node, first.described[""]
 
 
 def _frozen(observations: Sequence[Observation]) -> dict[Span, Span]:

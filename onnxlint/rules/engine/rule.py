@@ -10,7 +10,7 @@ import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity, Span
 from onnxlint.flow.state.observations import Call, Observation
-from onnxlint.rules.engine.observed_file import ObservedFile
+from onnxlint.rules.engine.observed_file import PROVIDERS, ObservationProvider, ObservedFile, ValueProvider
 from onnxlint.rules.engine.site import Site
 
 PREFIX, VISIT = "on_", "visit_"
@@ -60,6 +60,7 @@ class Rule(cst.BatchableCSTVisitor):
     `changes_output`: what eager computes changes, and is meant to, as when dropout ends in eval mode.
     """
 
+    METADATA_DEPENDENCIES = PROVIDERS
     code: ClassVar[str]
     safety: ClassVar[Safety] = Safety.MANUAL
     changes_output: ClassVar[bool] = False
@@ -98,6 +99,7 @@ class Rule(cst.BatchableCSTVisitor):
         """Begin with the nodes of a file; `others` are operators that only other rules watch."""
         self.file = file
         self.others = others
+        self.metadata = file.metadata
         self.reports: list[Objection] = []
 
     def report(self, node: cst.CSTNode, message: str, advice: str, **more: Any) -> None:
@@ -106,7 +108,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     def observations(self, node: cst.CSTNode, kind: type[O]) -> Sequence[O]:
         """What was observed of a kind at a node."""
-        return [o for o in self.file.observed.get(node, ()) if isinstance(o, kind) and self.concerns(o)]
+        return [o for o in self.get_metadata(ObservationProvider, node, ()) if isinstance(o, kind) and self.concerns(o)]
 
     def concerns(self, seen: object) -> bool:
         """Tell whether a node or an observation is for this rule: a call is not that only other rules watch."""
@@ -114,7 +116,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     def value(self, node: cst.CSTNode) -> str:
         """What the dataflow knew of the value of a variable, or of what was observed; see flow/state/variable_kinds."""
-        return self.file.values.get(node, "")
+        return self.get_metadata(ValueProvider, node, "")
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node that holds a node; None for a statement."""

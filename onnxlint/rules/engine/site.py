@@ -57,7 +57,7 @@ class Site:
         return value if isinstance(value, str) else ""
 
     def value(self, name: str = "") -> str:
-        """What the dataflow knew of a variable where the finding is, or of what was observed; see ObservedFile."""
+        """What the dataflow knew of a variable where the finding is, or of what was observed; see ValueProvider."""
         return self.hint(f"${name}")
 
     def number(self, name: str) -> int | None:

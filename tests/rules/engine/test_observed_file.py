@@ -1,4 +1,4 @@
-"""The statements that are parsed, what was seen at their nodes, and rules that visit their nodes."""
+"""The statements that are parsed, their metadata, and rules that visit their nodes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 import pytest
+from libcst.metadata import MetadataWrapper
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Diagnostic, Finding, Span
@@ -14,7 +15,7 @@ from onnxlint.flow.state.observations import BoolOperator, Branch, Call, Escape,
 from onnxlint.rules.engine import look_through as engine
 from onnxlint.rules.engine import observed_file
 from onnxlint.rules.engine.cst_tree import Tree
-from onnxlint.rules.engine.observed_file import ObservedFile, Piece
+from onnxlint.rules.engine.observed_file import ObservationProvider, ObservedFile, Piece, ValueProvider
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.source_page import Page
 from onnxlint.rules.helpers.branch_arms import keyword_of
@@ -66,7 +67,7 @@ def test_an_observation_has_its_node_in_its_statement(
 ) -> None:
     observation = seen(text, part, statement)
     file = opened(text, observation)
-    ((node, observations),) = file.observed.items()
+    ((node, observations),) = file.metadata[ObservationProvider].items()
     assert observations == [observation]
     assert (type(node), type(file.parent(node))) == (kind, around)
     (piece,) = file.pieces
@@ -78,7 +79,7 @@ def test_an_observation_has_its_node_in_its_statement(
 def test_the_statement_stands_for_what_goes_on_behind_its_header() -> None:
     text = "class M:\n    def forward(self, x):\n        return x\n"
     file = opened(text, seen(text, "def forward(self, x):\n        return x"))
-    (node,) = file.observed
+    (node,) = file.metadata[ObservationProvider]
     assert isinstance(node, cst.FunctionDef)
     assert file.parent(node) is None
 
@@ -88,7 +89,7 @@ DEEP = "y = f(x)" + " + 1" * 3000
 
 def test_of_a_statement_that_is_nested_too_deeply_the_expression_is_parsed_alone() -> None:
     file = opened(f"{DEEP}\nz = g(x)\n", seen(f"{DEEP}\nz = g(x)\n", "f(x)"), seen(f"{DEEP}\nz = g(x)\n", "g(x)"))
-    assert [file.source(node) for node in file.observed] == ["f(x)", "g(x)"]
+    assert [file.source(node) for node in file.metadata[ObservationProvider]] == ["f(x)", "g(x)"]
     assert [piece.tree is None for piece in file.pieces] == [True, False]
 
 
@@ -104,9 +105,14 @@ def test_places_in_a_text_that_is_nested_too_deeply_are_looked_for_once(monkeypa
 def test_values_are_those_of_variables_and_of_what_was_observed() -> None:
     text = "y = f(x, x.n, n=n)\n"
     file = opened(text, seen(text, "f(x, x.n, n=n)", described={"x": "tensor", "n": "dim:batch", "": "data"}))
-    values = {file.source(node): kind for node, kind in file.values.items()}
+    values = {file.source(node): kind for node, kind in file.metadata[ValueProvider].items()}
     assert values == {"x": "tensor", "n": "dim:batch", "f(x, x.n, n=n)": "data"}
-    assert len(file.values) == 4  # `x` twice, and one `n` of three
+    assert len(file.metadata[ValueProvider]) == 4  # `x` twice, and one `n` of three
+
+
+def test_libcst_alone_has_no_dataflow() -> None:
+    with pytest.raises(ValueError, match="Cache is required"):
+        MetadataWrapper(cst.parse_module("y = f(x)\n")).resolve(ObservationProvider)
 
 
 def test_each_statement_is_parsed_once_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +206,7 @@ def test_a_rule_that_raises_costs_its_own_findings_only() -> None:
 def test_of_a_statement_that_cannot_be_parsed_the_expression_is() -> None:
     text = "y = f(x) +\n"
     file = opened(text, seen(text, "f(x)"), seen(text, "y ="))
-    nodes = list(file.observed)
+    nodes = list(file.metadata[ObservationProvider])
     assert [type(node) for node in nodes] == [cst.Call, cst.Module]
     assert [file.source(node) for node in nodes] == ["f(x)", "y ="]
 
@@ -223,7 +229,7 @@ def test_the_statement_tells_what_branches_on_a_test(text: str, test: str, word:
     file = opened(text, seen(text, test))
     rule = Calls()
     rule.look_at(file)
-    (node,) = file.observed
+    (node,) = file.metadata[ObservationProvider]
     assert keyword_of(rule, node) == word
 
 
