@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from onnxlint.base.records import Outcome
@@ -136,6 +136,11 @@ def indexed(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.AST) 
                 return
 
 
+@cache
+def _filled_after(mask: str) -> re.Pattern[str]:
+    return re.compile(rf"scaled_dot_product_attention\((?s:.)*\bmasked_fill_?\([^,\n]*\b{mask}\b")
+
+
 def _attention(engine: Lowering, call: Call) -> None:
     """A mask from the inputs: a row of it may be masked as a whole."""
     mask = call.arg(3, "attn_mask")
@@ -145,6 +150,9 @@ def _attention(engine: Lowering, call: Call) -> None:
     named = isinstance(node, ast.Name) and any_bound(engine.frames[-1].body, node.id, _unites)
     if named or (node is not None and _unites(node)):
         return  # `mask | rows_without_any`, or a column put in front: every row sees something
+    unit = engine.frames[-1].unit
+    if unit is not None and isinstance(node, ast.Name) and _filled_after(node.id).search(unit.text):
+        return  # rows that see nothing are set to a number of their own
     lengths = mask.trace is not None and _LENGTHS.match(mask.trace.root.message) is not None  # of which none is zero
     sure = not (mask.guessed or lengths)
     emit(engine, call.node, obs.AttentionMask, call.name, "attention mask", call.op, trace=mask.trace, sure=sure)

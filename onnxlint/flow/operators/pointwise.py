@@ -151,7 +151,8 @@ def _complex_view(call: Call) -> Value:
 @handles("stft")
 def _stft(call: Call) -> Value:
     whole = call.kwargs.get("return_complex")
-    return like(call, None, call.tensor.lead, "float" if isinstance(whole, Const) and not whole.literal else "complex")
+    real = whole is None or (isinstance(whole, Const) and not whole.literal)  # as it was before torch 2.0
+    return like(call, None, call.tensor.lead, "float" if real else "complex")
 
 
 @handles("searchsorted")

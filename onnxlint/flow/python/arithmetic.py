@@ -131,6 +131,8 @@ class Arithmetic(Running):
     def _size_arithmetic(self, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value:
         dim, other = (a, b) if isinstance(a, dom.Dim) else (b, a)
         assert isinstance(dim, dom.Dim)
+        if operator == "%" and isinstance(a, dom.Unknown):
+            return dom.UNKNOWN  # what is left over of something unknown is no size
         if operator == "*" and isinstance(other, (dom.Tuple, dom.Seq)):  # [0] * n: the length is frozen
             sizes_as_numbers.repeated(self.engine, dim, node, other is a)
             item = other.item if isinstance(other, dom.Seq) else other.items[0] if other.items else dom.UNKNOWN

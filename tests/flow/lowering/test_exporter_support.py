@@ -63,6 +63,16 @@ def test_a_mask_that_lengths_make_hides_no_row_as_a_whole(name: str, doubted: st
     assert f"AttentionMask: {call}{doubted}" in told(text)
 
 
+@pytest.mark.parametrize(
+    ("after", "observed"), [("y", 1), ("y.masked_fill(~mask, 0.0)", 0), ("y.masked_fill(~x, 0.0)", 1)]
+)
+def test_rows_that_see_nothing_may_be_filled_after_the_attention(after: str, observed: int) -> None:
+    call = "F.scaled_dot_product_attention(x, x, x, attn_mask=mask)"
+    body = f"mask = scores.bool()\ny = {call}\nreturn {after}"
+    observations = told(HEAD + textwrap.indent(body, " " * 8))
+    assert sum(o.startswith("AttentionMask") for o in observations) == observed
+
+
 @pytest.mark.parametrize("call", ["F.max_pool2d(y, 3)", "self.pool(y)", "F.adaptive_avg_pool2d(y, 1)"])
 def test_pooling_without_a_batch(call: str) -> None:
     body = "b, _, h, w = x.shape\ny = x.reshape(b, {}h * 2, w * 2)\nreturn " + call

@@ -186,6 +186,7 @@ FOUND = {
     ),
     "an operator of one's own": ("return torch.ops.lib.twice(x)", ["CustomCall: torch.ops.lib.twice(x)"]),
     "an operator of one's own by its function": ("return twice(x)", ["CustomCall: twice(x)"]),
+    "a function of a package that is one of torch": ("import xformers.ops\nreturn xformers.ops.unbind(x, 0)", []),
     "sums of a package": ("import torch_scatter\nreturn torch_scatter.scatter_mean(x, lengths)", []),
     "a maximum of it": (
         "import torch_scatter\nreturn torch_scatter.scatter_max(x, lengths)",

@@ -73,6 +73,7 @@ def test_of_an_unknown_rank_the_batch_is_left_unless_it_is_what_is_reduced() -> 
         ("torch.complex(x.float(), x.float()).abs()", "float"),
         ("torch.stft(x, 4, return_complex=True)", "complex"),
         ("torch.stft(x, 4, return_complex=False)", "float"),
+        ("torch.stft(x, 4)", "float"),
         ("x.argsort()", "index"),
     ],
 )

@@ -46,6 +46,7 @@ def test_literals_are_computed_as_python_does_and_errors_are_settings(expression
         ("x.numel() / x.numel()", "config"),
         ("x.shape == x.transpose(0, 1).shape", "dim"),
         ("[1] * x.shape[0]", "many 1"),
+        ("foreign.count() % x.shape[0]", "unknown"),
     ],
 )
 def test_a_size_is_dynamic_as_long_as_it_can_change_the_result(expression: str, words: str) -> None:
