@@ -14,7 +14,6 @@ class RepeatedIndexAdd(Rule):
         yield Objection(
             f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",
             "use `scatter_add` with an expanded index, which lowers right in both exporters",
-            about="summands",
         )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

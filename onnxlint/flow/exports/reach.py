@@ -387,11 +387,20 @@ class Reach:
         return next((t.name for t in twins if t.find_method("forward") is not None), "")
 
     def _left_behind(self, c: ClassInfo) -> str:
-        """The module beside that of a class which has one of the same name and is imported, where that is not."""
-        twins = [t for t in self._classes[c.name] if t.module.source.path.parent == c.module.source.path.parent]
-        if len(twins) < 2 or self._is_named(c.module) or "__main__" in c.module.source.text:
+        """The module beside that of a class which has one of the same name and is imported, where that is not.
+
+        Nothing is left behind of a module with a model of its own.
+        """
+        if "__main__" in c.module.source.text or self._is_named(c.module):
             return ""
-        return next((t.module.path for t in twins if self._is_named(t.module)), "")
+        later = {d: self._named_twin(d) for d in c.module.classes.values() if d is c or d.is_module()}
+        return later[c] if all(later.values()) else ""
+
+    def _named_twin(self, c: ClassInfo) -> str:
+        """The module beside that of a class which has one of the same name, and which another one names."""
+        here, folder = c.module, c.module.source.path.parent
+        modules = [t.module for t in self._classes[c.name] if t.module.source.path.parent == folder]
+        return next((info.path for info in modules if info is not here and self._is_named(info)), "")
 
     def _is_named(self, info: ModuleInfo) -> bool:
         """True for a module whose name another one has in its text."""
