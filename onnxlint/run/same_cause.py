@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind, grouped, number_frozen
+from onnxlint.project.outline import is_compiled
 from onnxlint.report.common.words import hidden
 from onnxlint.source.parse import source_lines
 
@@ -34,8 +35,21 @@ def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_l
     for members in groups.values():
         members.sort(key=_first)
     several = filter(lambda members: len(members) > 1, _with_what_follows(groups))
-    of_calls = _one_of_calls(_shown_as_one(report.findings, several), once)
+    of_calls = _one_of_calls(_kernels_alone(_shown_as_one(report.findings, several)), once)
     return replace(report, findings=_one_of_copies(_one_of_twins(of_calls), sources, once))
+
+
+def _kernels_alone(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; of a function around a compiled kernel, which is replaced whole, all but the kernel as notes."""
+
+    def is_kernel(f: Finding) -> bool:
+        name, _, about = f.about.rpartition(" is ")
+        return about == "custom" and any(map(is_compiled, name.split(".")))
+
+    around = {(f.span.path, f.symbol) for f in findings if is_kernel(f)}
+    wrapped = (f for f in findings if (f.span.path, f.symbol) in around and not is_kernel(f))
+    spared = {id(f) for f in wrapped if f.verdict is VerdictKind.SUSPECTED}
+    return [replace(f, severity=Severity.NOTE) if id(f) in spared else f for f in findings]
 
 
 def _one_of_twins(findings: Sequence[Finding]) -> list[Finding]:

@@ -492,3 +492,20 @@ def test_of_what_an_undeclared_axis_decides_what_ends_an_export_is_read_first(ch
     report = check(WIDTH.replace("        return x", ends))
     severities = {f.code: f.severity for f in report.findings if f.code in ("ONX106", "ONX220")}
     assert severities == {"ONX106": Severity.NOTE, "ONX220": Severity.WARNING}
+
+
+@pytest.mark.parametrize(("module", "shown"), [("pool_cuda", ["ONX409"]), ("torch_scatter", ["ONX101", "ONX409"])])
+def test_of_a_function_around_a_compiled_kernel_the_kernel_alone_is_shown(check, module, shown):
+    merged = one_per_cause(
+        check(f"""\
+import torch
+import {module}
+
+class Pool(torch.nn.Module):
+    def forward(self, x, index):
+        if index.max() > 4:
+            x = x * 2
+        return {module}.pool_max(x, index)
+""")
+    )
+    assert [f.code for f in merged.findings if f.severity is not Severity.NOTE] == shown

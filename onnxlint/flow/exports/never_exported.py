@@ -93,14 +93,15 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         return True
     if _WAVES.search(cls.text) and not has_layers(cls):
         return True  # it makes features of recordings, before the model that is exported
-    images = any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values())
-    return images and not _has_weights(engine, cls)
+    beside = any(a.startswith(("torchvision.transforms", "PIL", "sklearn")) for a in cls.module.aliases.values())
+    return beside and not _has_weights(engine, cls)
 
 
 def _has_weights(engine: Defining, cls: ClassInfo) -> bool:
     if cls.extends_library_model() or has_layers(cls):
         return True
-    return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.sketch(cls).attrs.values())
+    held = engine.sketch(cls).attrs.values()
+    return any(isinstance(v, (Layer, Tensor)) or (isinstance(v, Instance) and v.object.cls.is_module()) for v in held)
 
 
 def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:

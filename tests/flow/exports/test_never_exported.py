@@ -118,6 +118,22 @@ def test_a_transform_of_images_is_not_exported_but_a_model_of_a_library_that_beg
     )
 
 
+def test_clusters_are_looked_for_behind_the_model_also_by_objects_that_a_module_holds() -> None:
+    cluster = """
+from sklearn.cluster import HDBSCAN
+class Spectral:
+    pass
+class Backend(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.spectral = {holds}()
+    def forward(self, x):
+        return x * torch.rand(x.shape[0])
+"""
+    assert told(cluster.format(holds="Spectral")) == []
+    assert told(cluster.format(holds="nn.ReLU"))
+
+
 MODELS = {
     "a result beside a loss": model(DRAW + "loss = (x * noise).mean()\nreturn x * noise, loss"),
     "a loss only where labels come": model(
