@@ -389,11 +389,11 @@ class Reach:
     def _left_behind(self, c: ClassInfo) -> str:
         """The module beside that of a class which has one of the same name and is imported, where that is not.
 
-        Nothing is left behind of a module with a model of its own.
+        Nothing is left behind of a module with a class of its own.
         """
         if "__main__" in c.module.source.text or self._is_named(c.module):
             return ""
-        later = {d: self._named_twin(d) for d in c.module.classes.values() if d is c or d.is_module()}
+        later = {d: self._named_twin(d) for d in c.module.classes.values()}
         return later[c] if all(later.values()) else ""
 
     def _named_twin(self, c: ClassInfo) -> str:

@@ -124,15 +124,13 @@ class Arithmetic(Running):
             if isinstance(x, dom.Data):  # a constant of the model, which says nothing of the size or the value
                 left, right = (dom.CONFIG, y) if x is a else (y, dom.CONFIG)
                 return self.arithmetic(operator, left, right, node)
-        if ta is dom.Dim or tb is dom.Dim:
+        if ta is dom.Dim or (tb is dom.Dim and (operator, ta) != ("%", dom.Unknown)):  # what that leaves is no size
             return self._size_arithmetic(operator, a, b, node)
         return _sequence_arithmetic(operator, a, b)
 
     def _size_arithmetic(self, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value:
         dim, other = (a, b) if isinstance(a, dom.Dim) else (b, a)
         assert isinstance(dim, dom.Dim)
-        if operator == "%" and isinstance(a, dom.Unknown):
-            return dom.UNKNOWN  # what is left over of something unknown is no size
         if operator == "*" and isinstance(other, (dom.Tuple, dom.Seq)):  # [0] * n: the length is frozen
             sizes_as_numbers.repeated(self.engine, dim, node, other is a)
             item = other.item if isinstance(other, dom.Seq) else other.items[0] if other.items else dom.UNKNOWN
