@@ -67,6 +67,11 @@ class Attributes:
         texts = {method: unit.text for c in reversed(cls.mro()) for method, unit in c.methods.items()}
         return {m for m, text in texts.items() if name in _MENTIONED.findall(text) and m not in _SETTING_UP}
 
+    def reset(self, cls: ClassInfo, name: str) -> bool:
+        """True where the attribute is set in more places than one, after the constructor."""
+        texts = (unit.text for c in cls.mro() for method, unit in c.methods.items() if method != "__init__")
+        return sum(_WRITTEN.findall(text).count(name) for text in texts) > 1
+
     def written_by_forward(self, cls: ClassInfo) -> frozenset[str]:
         """The attributes that forward assigns, or a method that it mentions, or one that such a method mentions."""
         if cls not in self._written:
