@@ -11,5 +11,5 @@ class StateInForward(Rule):
             return
         message = f"forward writes `self.{write.name}`: an ONNX graph keeps no state from one run to the next"
         advice = "pass the state in as an input and return the new one as an output"
-        severity = Severity.NOTE if write.kind == "attribute" else None
+        severity = Severity.NOTE if write.kind in ("attribute", "memo") else None
         yield Objection(message, advice, severity=severity, about="what forward keeps", among="class")

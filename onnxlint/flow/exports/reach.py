@@ -387,20 +387,19 @@ class Reach:
         return next((t.name for t in twins if t.find_method("forward") is not None), "")
 
     def _left_behind(self, c: ClassInfo) -> str:
-        """The module beside that of a class which has one of the same name and is imported, where that is not.
+        """The module beside that of a class which has one of the same name and is imported, where that is not; empty
+        where a class of the module that is only there names it."""
+        twin = self._twin_of(c)
+        word = re.compile(rf"\b{c.name}\b")
+        others = (o for o in c.module.classes.values() if twin and o is not c and word.search(o.text))
+        return "" if twin is None or not all(map(self._twin_of, others)) else twin.path
 
-        Nothing is left behind of a module with a class of its own.
-        """
-        if "__main__" in c.module.source.text or self._is_named(c.module):
-            return ""
-        later = {d: self._named_twin(d) for d in c.module.classes.values()}
-        return later[c] if all(later.values()) else ""
-
-    def _named_twin(self, c: ClassInfo) -> str:
-        """The module beside that of a class which has one of the same name, and which another one names."""
-        here, folder = c.module, c.module.source.path.parent
-        modules = [t.module for t in self._classes[c.name] if t.module.source.path.parent == folder]
-        return next((info.path for info in modules if info is not here and self._is_named(info)), "")
+    def _twin_of(self, c: ClassInfo) -> ModuleInfo | None:
+        """The imported module in the folder of one that is not which has a class of a name as well."""
+        beside = [t.module for t in self._classes[c.name] if t.module.source.path.parent == c.module.source.path.parent]
+        if len(beside) < 2 or self._is_named(c.module) or "__main__" in c.module.source.text:
+            return None
+        return next(filter(self._is_named, beside), None)
 
     def _is_named(self, info: ModuleInfo) -> bool:
         """True for a module whose name another one has in its text."""

@@ -330,6 +330,26 @@ def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: s
     return False
 
 
+def made_once(function: ast.AST, statement: ast.stmt | None) -> Iterator[str]:
+    """What the arms around a statement ask for and set: `if self.n is None: self.n = ...`, `if not self.ready:`."""
+    for arm in nodes_of(function):
+        if isinstance(arm, ast.If) and any(statement is n for s in arm.body for n in ast.walk(s)):
+            stored = (n for s in arm.body for n in ast.walk(s) if isinstance(n, ast.Attribute))
+            yield from _asked_to_be_made(arm.test) & {n.attr for n in stored if isinstance(n.ctx, ast.Store)}
+
+
+def _asked_to_be_made(test: ast.expr) -> set[str]:
+    """The attributes of which a test says that there are none yet."""
+    match test:
+        case ast.BoolOp(_, values):
+            return set().union(*map(_asked_to_be_made, values))
+        case ast.UnaryOp(ast.Not(), ast.Attribute(ast.Name("self"), name)):
+            return {name}
+        case ast.Compare(ast.Attribute(ast.Name("self"), name), [ast.Is()], [ast.Constant(None)]):
+            return {name}
+    return set()
+
+
 def read_below_alone(function: ast.AST, statement: ast.stmt | None, name: str) -> bool:
     """True where a statement mentions `self.name` once, those that follow it in its block do, and nothing else does."""
     every = (b for n in (function, *nodes_of(function)) if isinstance(n, ast.stmt) for b in blocks(n))

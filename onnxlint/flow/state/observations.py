@@ -375,7 +375,7 @@ class StateWrite(Observation, frozen=True):
     """Forward writes an attribute or a buffer of the module, or state outside of it."""
 
     name: str = ""
-    kind: str = "attribute"  # "attribute", "buffer", "counter", "cache", "container", "global", "class"
+    kind: str = "attribute"  # "attribute", "buffer", "counter", "cache", "memo", "container", "global", "class"
     read_back: bool = True
 
 

@@ -10,7 +10,6 @@ _READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
 _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
 _MENTIONED = re.compile(r"self\.(\w++)")
 _WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
-_ASSIGNED = re.compile(r"^\s*self\.(\w++)[^\S\n]*=(?!=)")
 _USED = re.compile(r"self\.(\w++)(?![^\S\n]*(?:[-+*/|&]|//)?=(?!=)|\.(?:append|extend|add|update)\()")
 _COUNTING = re.compile(r"self\.(\w++) *=(?!=) *(?:[\w.]+ *[-+*/]+ *)?self\.\1\b")  # `self.n = self.n + 1`
 # The targets of `self.a, self.b = …`.
@@ -28,24 +27,13 @@ class Attributes:
     _written: dict[ClassInfo, frozenset[str]] = field(default_factory=dict)
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:
-        """The first line of a method that reads an attribute, but for what its block has just assigned to it; None
-        where none does."""
+        """The first line of a method that reads an attribute; None where none does."""
         lines = self._of_method.get(unit.key)
         if lines is None:
             lines = self._of_method[unit.key] = {}
-            assigned: dict[str, int] = {}  # with the indentation
-            ending: dict[str, int] = {}  # the same by the statement that goes on
-            depth = 0  # of its brackets
             for number, text in enumerate(unit.text.split("\n"), unit.line):
-                indent = len(text) - len(text.lstrip())
-                assigned = {n: at for n, at in assigned.items() if depth or at <= indent or not text.strip()}
                 for attribute in _READ.findall(_TARGETS.sub("", text)):
-                    if attribute not in assigned:
-                        lines.setdefault(attribute, number)
-                ending = ending if depth else dict.fromkeys(_ASSIGNED.findall(text), indent)
-                depth += sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
-                if not depth and not text.endswith("\\"):
-                    assigned |= ending
+                    lines.setdefault(attribute, number)
         return lines.get(name)
 
     def read_elsewhere(self, cls: ClassInfo, name: str) -> bool:
@@ -78,6 +66,11 @@ class Attributes:
         """The methods that mention the attribute, but for those that set the object up."""
         texts = {method: unit.text for c in reversed(cls.mro()) for method, unit in c.methods.items()}
         return {m for m, text in texts.items() if name in _MENTIONED.findall(text) and m not in _SETTING_UP}
+
+    def reset(self, cls: ClassInfo, name: str) -> bool:
+        """True where the attribute is set in more places than one, after the constructor."""
+        texts = (unit.text for c in cls.mro() for method, unit in c.methods.items() if method != "__init__")
+        return sum(_WRITTEN.findall(text).count(name) for text in texts) > 1
 
     def written_by_forward(self, cls: ClassInfo) -> frozenset[str]:
         """The attributes that forward assigns, or a method that it mentions, or one that such a method mentions."""

@@ -492,6 +492,7 @@ def test_a_class_with_a_twin_for_exports_is_outside(twin: str) -> None:
         ("", "", "nothing imports it, but its namesake in /nowhere/nets/new.py"),
         ("if __name__ == '__main__':\n    Net()\n", "", ""),
         ("", "from nets.old import Net as Old\n", ""),
+        ("class Whole(nn.Module):\n    part = Net\n", "", ""),
     ],
 )
 def test_a_class_is_left_behind_where_its_namesake_in_the_module_beside_it_is_imported(

@@ -69,6 +69,30 @@ class M(nn.Module):
     assert told(source) == ["StateWrite cache: self.grid"]
 
 
+MEMO = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = None
+    def {name}(self):
+        self.first = None
+    def forward(self, x):
+        if self.first is None or self.anew:
+            self.first = torch.tanh(x)
+        return x - self.first
+"""
+
+
+@pytest.mark.parametrize(("method", "kind"), [("reset", "memo"), ("__init__", "state")])
+def test_what_somebody_resets_is_a_memo(method: str, kind: str) -> None:
+    assert told(MEMO.format(name=method)) == [f"StateWrite {kind}: self.first"]
+
+
+def test_what_is_set_above_in_an_arm_is_of_this_run() -> None:
+    body = "if x.dim() > 2:\n    self.last = self.lin(x)\n    self.last = self.last * 2\nreturn x + self.last"
+    assert told(forward(body)) == ["StateWrite attribute: self.last"]
+
+
 COUNTING = """\
 class Pool(nn.Module):
     def __init__(self, flag=False):

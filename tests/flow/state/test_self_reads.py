@@ -72,29 +72,3 @@ def test_only_what_is_read_down_to_the_line_is_read_on_the_way() -> None:
     assert Attributes().read_on_the_way([(attend, 15)], cls, "mask")
     assert not Attributes().read_on_the_way([(attend, 16)], cls, "gain")
     assert Attributes().read_on_the_way([(attend, 18)], cls, "gain")  # in the method that this line calls
-
-
-SCRATCH = """
-class M(nn.Module):
-    def forward(self, x):
-        self.kept = torch.cat(
-            [self.kept, x]
-        )
-        self.made = torch.cat(
-            [x, x]
-        )
-        self.made = self.made * 2
-        if x.dim() == 2:
-            self.half = x
-        else:
-            x = self.half
-        return self.made, self.kept
-"""
-
-
-def test_what_a_block_has_just_assigned_is_not_read_by_it() -> None:
-    (info,) = project_of(SCRATCH).modules.values()
-    forward, reads = info.classes["M"].methods["forward"], Attributes()
-    assert reads.first_read(forward, "kept") == 5
-    assert reads.first_read(forward, "made") is None
-    assert reads.first_read(forward, "half") == 14
