@@ -141,7 +141,7 @@ def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo
     text = info.source.text
     if _times_named(text, name) == own:
         return True
-    lines = {text.count("\n", 0, start) + 1 for start, _ in _mentions(text, name)}
+    lines = {text.count("\n", 0, start) + 1 for start, *_ in _mentions(text, name)}
     units = (m for c in info.classes.values() for m in c.methods.values() if m.name != "forward")
     holding = [u for u in units if not u.name.startswith("__") and any(u.line <= line <= u.last for line in lines)]
     times = {u: _times_named(u.text, name) for u in holding}
@@ -164,8 +164,8 @@ def _is_uncalled(unit: FunctionUnit, modules: Sequence[ModuleInfo]) -> bool:
 def _times_named(text: str, name: str) -> int:
     """How often a name stands in code, or makes a text alone: not in a comment, not among other words of a text."""
     count = 0
-    for start, _ in _mentions(text, name):
-        before, quote = text[text.rfind("\n", 0, start) + 1 : start], text[start - 1 : start]
+    for start, before, _ in _mentions(text, name):
+        quote = before[-1:]
         alone = quote in ("'", '"') and text.startswith(quote, start + len(name))
         count += alone or not _QUOTED.search(before)
     return count
@@ -175,7 +175,7 @@ def _is_built(c: ClassInfo) -> bool:
     naming = c.module.project.naming(c.name)
     units = [*(f for i in naming for f in i.functions.values()), *(h for i in naming for h in i.classes.values())]
     builders = (u for u in units if not (isinstance(u, ClassInfo) and u.is_module()))
-    return any(called for unit in builders for _, called in _mentions(unit.text, c.name))
+    return any(called for unit in builders for *_, called in _mentions(unit.text, c.name))
 
 
 def _is_passed(name: str, text: str) -> bool:
@@ -196,8 +196,7 @@ def uncalled(
     parts: list[tuple[ModuleInfo, str]] = []
     for info in c.module.project.naming(c.name):
         text = info.source.text
-        for start, called in _mentions(text, c.name):
-            head = text[text.rfind("\n", 0, start) + 1 : start]
+        for _, head, called in _mentions(text, c.name):
             part = _PART.fullmatch(head) if called else None
             if part is not None and info.lookup(part[2] + c.name) is c:
                 if not exported and _is_called(info, text, part[1]):
@@ -282,27 +281,18 @@ def is_overridden(c: ClassInfo) -> bool:
     if not derived or any((unit := d.find_method("forward")) is None or unit.cls is c for d in derived):
         return False
     for info in naming:
-        text = info.source.text
-        for start, called in _mentions(text, c.name):
-            head = text[text.rfind("\n", 0, start) + 1 : start]
+        for _, head, called in _mentions(info.source.text, c.name):
             used = head != "class " if called else head[-1:] in ("'", '"') or _PASSED.search(head)
             if used and not _AS_BASE.search(head):
                 return False
     return True
 
 
-def _mentions(text: str, name: str) -> Iterator[tuple[int, bool]]:
-    """Where a text has a name, and whether it is called or defined there."""
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        if not (_is_word(text[at - 1 : at]) or _is_word(text[end : end + 1])):
-            yield at, text[end : end + 1] == "("
-        at = text.find(name, end)
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _mentions(text: str, name: str) -> Iterator[tuple[int, str, bool]]:
+    """Where a text has a name, what is before it in its line, and whether it is called or defined there."""
+    for match in re.finditer(rf"{name}\b(?<!\w{name})", text):  # begun by its letters, it is found fast
+        start = match.start()
+        yield start, text[text.rfind("\n", 0, start) + 1 : start], text.startswith("(", match.end())
 
 
 def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], reached: Container[Hashable]) -> bool:

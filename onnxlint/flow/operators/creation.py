@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from onnxlint.flow.operators.transfer import Call, handles, kind_of, like
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Observing
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 
@@ -78,11 +79,7 @@ def _eye(call: Call) -> dom.Value:
     return call.made((rows, call.arg(1, "m") or rows), "float")
 
 
-@handles(
-    """
-    tensor as_tensor from_numpy asarray scalar_tensor LongTensor FloatTensor IntTensor BoolTensor Tensor new_tensor
-    """
-)
+@handles(*NAMES["from-python"])
 def _tensor(call: Call) -> dom.Value:
     if call.op.endswith("Tensor") and (made := _by_sizes(call, call.args, None)) is not None:
         return made

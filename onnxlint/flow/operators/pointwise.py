@@ -4,22 +4,12 @@ from dataclasses import replace
 
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, cast_kind, handles, like
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none, is_true
 
 
-@handles(
-    """
-    relu gelu silu sigmoid tanh exp log sqrt rsqrt abs neg square pow add sub mul div true_divide where clamp clip
-    clamp_min clamp_max maximum minimum masked_fill softplus leaky_relu elu hardswish mish erf sin cos atan2 fmod
-    remainder floor_divide lerp addcmul addcdiv nan_to_num round floor ceil sign dropout alpha_dropout feature_dropout
-    dropout2d dropout1d dropout3d bernoulli relu6 selu celu logsigmoid softsign tanhshrink softshrink hardshrink
-    hardsigmoid hardtanh threshold prelu rrelu logit expit expm1 log1p log2 log10 exp2 tan asin acos atan arctan2 sinh
-    cosh asinh acosh atanh arcsin arccos arctan sinc reciprocal trunc frac sgn hypot logaddexp logaddexp2 xlogy
-    float_power rsub subtract multiply divide negative positive absolute fix erfc lgamma digamma deg2rad rad2deg
-    copysign heaviside fmax fmin angle conj complex polar
-    """
-)
+@handles(*NAMES["elementwise"])
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
@@ -41,15 +31,7 @@ def _elementwise(call: Call) -> Value:
     return unflattened_sizes.combined(made, call.tensors()) if anew else made
 
 
-@handles(
-    """
-    softmax log_softmax cumsum cumprod flip roll sort layer_norm group_norm batch_norm instance_norm normalize
-    rms_norm contiguous clone detach cpu cuda requires_grad_ tril triu index_add index_copy index_fill scatter
-    scatter_add scatter_reduce masked_scatter renorm fill zero copy to type type_as local_response_norm erfinv argsort
-    logcumsumexp softmin gumbel_softmax fliplr flipud bucketize index_put msort fft ifft fft2 ifft2 fftn ifftn
-    fftshift ifftshift channel_shuffle byte char
-    """
-)
+@handles(*NAMES["keeps-shape"])
 def _same(call: Call) -> Value:
     t = call.tensor
     kind = cast_kind(call) if call.op in ("to", "type") else "index" if call.op in ("argsort", "bucketize") else t.kind
@@ -78,22 +60,12 @@ def _cast(call: Call) -> Value:
     return like(call, call.tensor.dims, call.tensor.lead, kind)
 
 
-@handles(
-    """
-    eq ne gt lt ge le isnan isinf isfinite logical_and logical_or logical_not logical_xor isclose isin bitwise_and
-    bitwise_or bitwise_not
-    """
-)
+@handles(*NAMES["compares"])
 def _compare(call: Call) -> Value:
     return like(call, *shapes.elementwise(call.tensors() or [call.tensor]), "bool")
 
 
-@handles(
-    """
-    sum mean prod std var amax amin all any logsumexp norm vector_norm nanquantile nanmedian argmax argmin max min
-    median mode nansum nanmean count_nonzero quantile kthvalue aminmax
-    """
-)
+@handles(*NAMES["reduces"])
 def _reduce(call: Call) -> Value:
     t = call.tensor
     if call.op in ("max", "min") and len(call.args) > 1 and isinstance(call.args[1], Tensor):

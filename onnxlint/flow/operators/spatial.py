@@ -4,6 +4,7 @@ from functools import partial
 
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, like
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import CONFIG, Const, Extent, Shape, Tensor, Tuple, Value, as_int, is_none
@@ -49,12 +50,7 @@ def _pooling(call: Call) -> Value:
     return Tuple((result, result)) if most and dom.is_true(call.arg(6, "return_indices")) else result
 
 
-@handles(
-    """
-    interpolate upsample adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
-    adaptive_max_pool2d adaptive_max_pool3d grid_sample
-    """
-)
+@handles(*NAMES["resizes"])
 def _resize(call: Call) -> Value:
     t = call.tensor
     rank = int(call.op[-2]) if "pool" in call.op else len(t.dims or ()) - 2

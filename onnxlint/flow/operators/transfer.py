@@ -94,11 +94,11 @@ Handler = Callable[[Call], dom.Value]
 HANDLERS: dict[str, Handler] = {}
 
 
-def handles(ops: str) -> Callable[[Handler], Handler]:
-    """Register the transfer function of some operators, named with blanks between."""
+def handles(*ops: str) -> Callable[[Handler], Handler]:
+    """Register the transfer function of some operators, each named alone or several with blanks between."""
 
     def register(handler: Handler) -> Handler:
-        HANDLERS.update(dict.fromkeys(ops.split(), handler))
+        HANDLERS.update(dict.fromkeys(" ".join(ops).split(), handler))
         return handler
 
     return register

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnxlint.flow.operators as operators
 from onnxlint.flow.operators.register import HANDLERS
+from onnxlint.flow.tables import NAMES
 from onnxlint.flow.tables.operator_table import OpTable
 
 FOLDER = Path(operators.__file__).parent
@@ -20,7 +22,16 @@ def registered() -> list[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "handles"
     ]
-    return [(module, op) for module, node in calls for op in ast.literal_eval(node.args[0]).split()]
+    return [(module, op) for module, node in calls for op in named(node.args[0])]
+
+
+def named(argument: ast.expr) -> Sequence[str]:
+    """The operators that an argument of `handles` names, in a text or as a list of names.toml."""
+    match argument:
+        case ast.Starred(ast.Subscript(ast.Name("NAMES"), ast.Constant(str(names)))):
+            return NAMES[names]
+    words: list[str] = ast.literal_eval(argument).split()
+    return words
 
 
 def test_every_operator_that_a_module_handles_is_in_the_register_and_handled_there() -> None:
