@@ -213,10 +213,8 @@ class _Run:
         moves = self._fingerprints.moves(outcome.record)
         if moves is None or not all(self._index.hash_of(path) == hashed for path, hashed in outcome.probed.items()):
             return None
-        seen, exported = (
-            part_results.moved(part_results.restored(outcome.observations), moves),
-            part_results.moved(outcome.exported, moves),
-        )
+        seen = part_results.moved(part_results.restored(outcome.observations), moves)
+        exported = part_results.moved(outcome.exported, moves)
         if seen is None or exported is None:
             return None
         return seen, msgspec.structs.replace(outcome, exported=tuple(exported))

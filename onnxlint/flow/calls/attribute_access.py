@@ -139,9 +139,7 @@ def _of_tuple(_engine: InContext, owner: dom.Tuple, name: str, _node: ast.AST) -
     return dom.Method(owner, name)
 
 
-_STRING_METHODS = frozenset(
-    "get items keys values split startswith endswith format join lower upper copy append index count".split()
-)
+_OF_SETTINGS = frozenset(NAMES["setting-methods"])
 
 _ATTRIBUTES: dict[type, Callable[[Reading, Any, str, ast.AST], dom.Value]] = {
     dom.Tensor: _of_tensor,
@@ -152,7 +150,7 @@ _ATTRIBUTES: dict[type, Callable[[Reading, Any, str, ast.AST], dom.Value]] = {
     dom.Layer: _of_layer,
     dom.Super: _of_super,
     dom.Config: lambda _engine, owner, name, _node: (
-        dom.Method(owner, name) if name in _STRING_METHODS else dom.Config(owner.trace)
+        dom.Method(owner, name) if name in _OF_SETTINGS else dom.Config(owner.trace)
     ),
     dom.Tuple: _of_tuple,
     dom.Data: lambda engine, owner, name, _: owner if clock(engine.table, owner) else dom.Method(owner, name),

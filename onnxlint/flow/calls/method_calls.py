@@ -59,9 +59,7 @@ _TENSOR_METHODS: dict[str, Callable[[OperatorCall], Value]] = {
     "new_tensor": HANDLERS["tensor"],
     "copy_": _copied,
     "backward": _backward,
-    **dict.fromkeys(
-        ("set_", "share_memory_", "retain_grad", "register_hook", "is_contiguous", "stride"), lambda call: dom.CONFIG
-    ),
+    **dict.fromkeys(NAMES["storage-methods"], lambda call: dom.CONFIG),
 }
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from onnxlint.flow.exports.export_scopes import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
+from onnxlint.flow.exports.export_scopes import CASTS, EXPORTING, LOADS, Scope, bound_names, scope_of
 from onnxlint.flow.state.observations import AskedDim
-from onnxlint.flow.tables import NAMES
+from onnxlint.flow.tables import DTYPES, NAMES
 from onnxlint.flow.values.node_places import argument
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import moved

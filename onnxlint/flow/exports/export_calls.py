@@ -2,6 +2,7 @@
 
 import ast
 from bisect import bisect_left
+from typing import Any
 
 from onnxlint.base.records import Span
 from onnxlint.flow.exports.export_inputs import around, fed, outputs, parameters_of, signature
@@ -31,8 +32,7 @@ def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.A
     model, inputs = arguments.get("model", dom.Unknown()), arguments.get("args", arguments.get("kwargs", dom.Unknown()))
     dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
     axes_value = arguments.get("dynamic_axes", dom.NONE)
-    shapes_value = arguments.get("dynamic_shapes", dom.NONE)
-    axes, axes_known = _axes(shapes_value if dom.is_none(axes_value) else axes_value)
+    axes, axes_known = _axes(arguments.get("dynamic_shapes", dom.NONE) if dom.is_none(axes_value) else axes_value)
     parameters = parameters_of(model)
     opset = dom.as_int(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
     fixed: tuple[tuple[str, int, str], ...] = ()
@@ -42,24 +42,19 @@ def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.A
     engine.exports_here(exported is not None)
     if exported is not None and isinstance(model, dom.Instance):
         engine.is_exported(model, exported)
-    engine.emit(
-        observations.ExportCall,
+    _emit(
+        engine,
         node,
-        None,
-        always=True,
+        name,
+        arguments,
         exporters=tuple(e for e in engine.all_exporters if dynamo in (None, e == "dynamo")),
-        api=name,
         dynamo=dynamo,
-        mode=_mode(model),
         mode_matters=differs_in_file(model) if _mode(model) == "train" else (),
-        model=_label(model),
         has_dynamic_axes=unknown or not dom.is_none(axes_value),
-        has_dynamic_shapes=not dom.is_none(shapes_value),
         axes_known=axes_known,
         axes=axes,
         input_names=names_of(arguments.get("input_names")),
         output_names=names_of(arguments.get("output_names")),
-        parameters=parameters,
         dict_argument=_dict_argument(arguments.get("args"), parameters),
         training=_training(arguments.get("training")),
         opset=opset,
@@ -68,10 +63,28 @@ def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.A
         fixed_axes=fixed,
         # A call that is given no inputs at all is one with a program, which brings inputs and their axes along.
         tensor_inputs=(unknown or bool({"args", "kwargs"} & arguments.keys())) and not dom.is_none(inputs),
-        arguments=tuple(n for n in arguments if n != "**"),
         positional=len(args),
         settings={n: _setting(v) for n, v in arguments.items() if _setting(v) is not None},
         outputs=outputs(engine, model, inputs) if arguments.get("output_names") is not None else None,
+    )
+
+
+def _emit(engine: Recording, node: ast.AST, api: str, arguments: dict[str, Value], **more: Any) -> None:
+    """Emit an ExportCall with what is told of every export, by `torch.onnx` or by `torch.export`, and `more`."""
+    model = arguments.get("model", dom.Unknown())
+    parameters = parameters_of(model)
+    engine.emit(
+        observations.ExportCall,
+        node,
+        None,
+        always=True,
+        api=api,
+        mode=_mode(model),
+        model=_label(model),
+        has_dynamic_shapes=not dom.is_none(arguments.get("dynamic_shapes", dom.NONE)),
+        parameters=parameters,
+        arguments=tuple(n for n in arguments if n != "**"),
+        **more,
         **signature(model),
         **fed(engine, arguments, node, parameters),
         **around(engine, arguments, node),
@@ -127,25 +140,10 @@ def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
 def record_program(engine: Recording, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
     arguments: dict[str, Value] = {**dict(zip(_PROGRAM_POSITIONS, args, strict=False)), **kwargs}
-    model = arguments["model"] = arguments.pop("mod", dom.Unknown())
+    arguments["model"] = arguments.pop("mod", dom.Unknown())
     engine.exports_here(False)
-    parameters = parameters_of(model)
-    engine.emit(
-        observations.ExportCall,
-        node,
-        None,
-        always=True,
-        exporters=tuple(e for e in engine.all_exporters if e == "dynamo"),
-        api="torch.export.export",
-        mode=_mode(model),
-        model=_label(model),
-        has_dynamic_shapes=not dom.is_none(arguments.get("dynamic_shapes", dom.NONE)),
-        parameters=parameters,
-        arguments=tuple(n for n in arguments if n != "**"),
-        **signature(model),
-        **fed(engine, arguments, node, parameters),
-        **around(engine, arguments, node),
-    )
+    exporters = tuple(e for e in engine.all_exporters if e == "dynamo")
+    _emit(engine, node, "torch.export.export", arguments, exporters=exporters)
 
 
 def record_lightning(engine: Recording, model: dom.Instance, args: Args, kwargs: Kwargs, node: ast.AST) -> None:

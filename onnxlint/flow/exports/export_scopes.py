@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
+from onnxlint.flow.tables import DTYPES
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import imported
@@ -16,12 +17,6 @@ from onnxlint.source.parse import blocks
 Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 Block: TypeAlias = list[ast.stmt]
 
-DTYPES = {
-    **dict.fromkeys(("half", "float16"), "float16"),
-    **dict.fromkeys(("float", "single", "float32"), "float32"),
-    **dict.fromkeys(("double", "float64"), "float64"),
-    "bfloat16": "bfloat16",
-}
 CASTS = ("half", "bfloat16", "float", "double")
 LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|model|params|parameters|state)\w*")
 EXPORTING = ("torch.onnx.", "torch.export.", "torch.jit.")

@@ -9,7 +9,7 @@ from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Lowering
-from onnxlint.flow.tables import LAYER_OPERATORS
+from onnxlint.flow.tables import LAYER_ARGUMENTS, LAYER_OPERATORS
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element
@@ -21,12 +21,6 @@ HOOKS = ("register_forward_pre_hook", "register_forward_hook")
 _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
 _KEEP = ("ReLU", "GELU", "Dropout", "Identity")
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
-# Attributes that hold an argument of the constructor, with its position.
-_SIZES = {
-    **dict.fromkeys(("in_features", "in_channels", "num_embeddings", "input_size", "normalized_shape"), 0),
-    **dict.fromkeys(("out_features", "out_channels", "embedding_dim", "hidden_size"), 1),
-    "kernel_size": 2,
-}
 
 
 def build(name: str, args: dom.Args, kwargs: dom.Kwargs) -> dom.Layer:
@@ -55,7 +49,7 @@ def attribute(layer: dom.Layer, name: str) -> dom.Value:
                 b, a = layer.arg(0, "num_embeddings"), layer.arg(1, "embedding_dim")
             dims = tuple(shapes.from_value(v or dom.CONFIG) for v in (b, a))
         return dom.Tensor(dims, None, "weight", "float")
-    return dom.Const(False) if name == "training" else layer.arg(_SIZES.get(name, 99), name) or dom.CONFIG
+    return dom.Const(False) if name == "training" else layer.arg(LAYER_ARGUMENTS.get(name, 99), name) or dom.CONFIG
 
 
 def call(engine: Lowering, layer: dom.Layer, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:

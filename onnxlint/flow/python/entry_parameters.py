@@ -309,11 +309,10 @@ def _holder_of_tensors(engine: InContext, cls: ClassInfo) -> dom.Value:
     init = cls.find_method("__init__")
     if init is None or cls.is_module() or cls.external_bases() - {"object", "builtins.object"}:
         return dom.UNKNOWN
-    defaults = [None] * (len(init.args.args) - len(init.args.defaults)) + list(init.args.defaults)
     with engine.within(describing=engine.context.describing + 1):
         passed = {
             p.arg: entry_value(engine, init, p, default)
-            for p, default in list(zip(init.args.args, defaults, strict=True))[1:]
+            for p, default in init.positional[1:]
             if p.annotation is not None or used_as_tensor(init, p.arg)
         }
     if not any(isinstance(v, dom.Tensor) for v in passed.values()):
