@@ -1,12 +1,13 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import Assertion
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, tight
 from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 _EAGER = "not torch.onnx.is_in_onnx_export()"
+_FIXED = (cst.SimpleString, cst.ConcatenatedString, type(None))
 _LOOSE = (cst.IfExp, cst.Lambda, cst.NamedExpr)
 
 
@@ -15,10 +16,15 @@ class TensorAssert(Rule):
 
     def on_assertion(self, node: Node, assertion: Assertion) -> Objections:
         if assertion.reads in ("data", "weight"):
-            word = "assert" if isinstance(self.parent(node), cst.Assert) else "validating `if`"
+            statement = self.parent(node)
+            word = "assert" if isinstance(statement, cst.Assert) else "validating `if`"
+            # Of a size, dynamo's second, strict attempt asserts one comparison with a message as it stands.
+            plain = isinstance(statement, cst.Assert) and isinstance(statement.msg, _FIXED)
+            kept = plain and assertion.sized and isinstance(node, cst.Comparison) and len(node.comparisons) == 1
             yield Objection(
                 f"the {word} reads the value of a tensor: `{self.source(node)}`",
                 "check the input before the model, or write `torch._check(...)` for the dynamo exporter",
+                severity=Severity.NOTE if kept else None,
                 about="assertions",
             )
 

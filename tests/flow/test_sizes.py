@@ -398,6 +398,20 @@ def test_a_tensor_made_of_sizes_holds_sizes(use: str, code: str) -> None:
     assert code in codes(MADE + use)
 
 
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("assert y.shape[0] == k, 'so many'", False),
+        ("assert y.shape[0] == k, f'not {y.shape}'", True),
+        ("assert k < y.shape[0] < 9", True),
+        ("if y.shape[0] != k:\n    raise ValueError", True),
+        ("assert y.sum() == k", True),
+    ],
+)
+def test_one_comparison_of_a_size_that_depends_on_data_is_asserted_in_the_file_too(check: str, told: bool) -> None:
+    assert ("ONX103" in codes(f"y = x[x > 0]\n{check}\nreturn y")) is told
+
+
 def test_a_tensor_made_of_numbers_holds_numbers() -> None:
     made = MADE.replace("v.shape[2], v.shape[3]", "k, 2")
     for use in ("for h, w in sizes:\n    x = x / h\nreturn x", "return x.flatten(2)[:, :, : int(total)]"):

@@ -150,8 +150,7 @@ class Emitter(Located):
                 self.use(v, "a condition")  # what another function read into numpy is a constant already
                 return
             fields["reads"] = "weight" if v.fixed else "data"
-            if kind is observations.Branch:
-                fields["sized"] = isinstance(v, dom.Data) and v.sized
+            fields["sized"] = isinstance(v, dom.Data) and v.sized
         elif isinstance(v, dom.Dim):
             fields["reads"] = "dim"
             sure = v.sure

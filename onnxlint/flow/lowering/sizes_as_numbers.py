@@ -36,6 +36,9 @@ def operator(engine: Lowering, call: Call) -> bool:
         adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
     elif op in ("interpolate", "upsample"):
         size_use(engine, call.node, obs.SizeArgument, "scale", op, _symbol(call.arg(2, "scale_factor")))
+        scaled = call.arg(1, "size") in (None, dom.NONE) and call.arg(2, "scale_factor") not in (None, dom.NONE)
+        if scaled and call.arg(3, "mode") == dom.Const("area"):  # a pooling to a size that is computed
+            emit(engine, call.node, obs.Call, call.name, "scale: area", op, detail="mode='area'")
     elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
             emit(engine, call.node, obs.DataSize, op, "data-size")

@@ -101,9 +101,10 @@ class BoolOperator(Observation, frozen=True):
 
 
 class Assertion(Observation, frozen=True):
-    """An assert (or an `if` that only raises) on tensor data or on a dynamic dim."""
+    """An assert (or an `if` that only raises) on tensor data (`sized`: a size that depends on it) or a dynamic dim."""
 
     reads: str = "data"
+    sized: bool = False
 
 
 class Loop(Observation, frozen=True):

@@ -21,6 +21,20 @@ def test_what_is_observed_of_a_size(made: str, kind: str) -> None:
     assert kinds == ({kind} if kind else set())
 
 
+@pytest.mark.parametrize(
+    ("how", "refused"),
+    [
+        ("scale_factor=0.5, mode='area'", True),
+        ("None, 0.5, 'area'", True),
+        ("size=(4, 3), mode='area'", False),
+        ("scale_factor=0.5", False),
+    ],
+)
+def test_an_area_by_a_factor_is_a_pooling_to_no_fixed_size(how: str, refused: bool) -> None:
+    calls = [line for line in told(MODEL.format(made=f"F.interpolate(x, {how})")) if line.startswith("Call")]
+    assert bool(calls) is refused
+
+
 CUT = """
 class M(nn.Module):
     def __init__(self):
