@@ -15,6 +15,8 @@ from onnxlint.source.parse import first_line
 LIBRARIES = frozenset("torch numpy math random functools typing onnx onnxruntime einops os sys".split())
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTS = (ast.Import, ast.ImportFrom)
+_LOCAL_IMPORT = re.compile(r"^[ \t]+from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;\\(]+)", re.MULTILINE)
+_CAPITALIZED = re.compile(r"\b[A-Z]\w*")
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
 _SELF_WRITE = re.compile(r"self\.(\w++)\s*+(?::[^=\n]{1,1000}+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
@@ -68,7 +70,8 @@ class ImportOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ModuleOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file. `mentions` are the imported names with a capital that its code calls, assigns or has for a default."""
+    """A file. `mentions` are the imported names with a capital that its code calls, assigns or has for a default, those
+    that a function imports by their full names."""
 
     functions: tuple[FunctionOutline, ...]
     classes: tuple[ClassOutline, ...]
@@ -83,6 +86,9 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
     outliner.block(tree.body)
     own = (i.name for i in outliner.imports if i.level or i.module.partition(".")[0] not in LIBRARIES)
     mentions = tuple(n for n in sorted({name for name in own if name[0].isupper()}) if _is_used(n, text))
+    local = ((m, name) for m, names in _LOCAL_IMPORT.findall(text) for name in _CAPITALIZED.findall(names))
+    used = {f"{m}.{name}" for m, name in local if m.partition(".")[0] not in LIBRARIES and _is_used(name, text)}
+    mentions += tuple(sorted(used))
     functions, classes = tuple(outliner.functions.values()), tuple(outliner.classes.values())
     return ModuleOutline(functions, classes, outliner.values, tuple(outliner.imports), mentions)
 

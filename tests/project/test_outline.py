@@ -109,7 +109,8 @@ def test_an_import_binds_full_names(statement: str, module: str, is_package: boo
 def test_names_with_a_capital_that_are_used_are_mentioned() -> None:
     text = "from a import Net, Unused, Default, Given, small\nfrom torch import Tensor\n"
     text += "small()\nTensor(1)\nnet = Net()\ndef f(x=Default, y= Given): pass\nUnused\n"
-    assert outlined(text).mentions == ("Default", "Given", "Net")
+    text += "def g():\n    from b.c import (Part,\n        Rest)\n    from torch import Size\n    return Part()\n"
+    assert outlined(text).mentions == ("Default", "Given", "Net", "b.c.Part")
 
 
 def test_a_name_is_dotted_where_it_is_one() -> None:

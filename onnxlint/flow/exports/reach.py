@@ -367,8 +367,6 @@ class Reach:
             return f"built for another format than ONNX alone, by `{maker}`"
         if twin := self._written_for_exports(c):
             return f"`{twin}` is there for exports"
-        if later := self._left_behind(c):
-            return f"nothing imports it, but its namesake in {later}"
         names = [c.name, *(b.name for b in c.mro()[1:])]
         if any(map(_SEARCHES.search, names)) and not names_layers(c.text.replace(_HELD, "")):
             return "it searches with a model, run by run, and has no layers"
@@ -385,26 +383,6 @@ class Reach:
         """The class `NameExport` that the project has beside one that is called `Name`; empty where there is none."""
         twins = self._classes.get(f"{c.name}Export", ()) or self._classes.get(f"{c.name}ForExport", ())
         return next((t.name for t in twins if t.find_method("forward") is not None), "")
-
-    def _left_behind(self, c: ClassInfo) -> str:
-        """The module beside that of a class which has one of the same name and is imported, where that is not; empty
-        where a class of the module that is only there names it."""
-        twin = self._twin_of(c)
-        word = re.compile(rf"\b{c.name}\b")
-        others = (o for o in c.module.classes.values() if twin and o is not c and word.search(o.text))
-        return "" if twin is None or not all(map(self._twin_of, others)) else twin.path
-
-    def _twin_of(self, c: ClassInfo) -> ModuleInfo | None:
-        """The imported module in the folder of one that is not which has a class of a name as well."""
-        beside = [t.module for t in self._classes[c.name] if t.module.source.path.parent == c.module.source.path.parent]
-        if len(beside) < 2 or self._is_named(c.module) or "__main__" in c.module.source.text:
-            return None
-        return next(filter(self._is_named, beside), None)
-
-    def _is_named(self, info: ModuleInfo) -> bool:
-        """True for a module whose name another one has in its text."""
-        word = re.compile(rf"\b{info.source.path.stem}\b")
-        return any(word.search(other.source.text) for other in self.modules if other is not info)
 
     def _made_for_another_format(self, c: ClassInfo) -> str:
         """The function such as `as_jit` that names a class where nothing else does; empty where there is none."""

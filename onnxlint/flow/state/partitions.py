@@ -122,7 +122,7 @@ def mentioned(groups: Sequence[Sequence[ModuleInfo]]) -> list[frozenset[str]]:
     by_group: list[set[str]] = [set() for _ in groups]
     for info, number in group_of.items():
         for name in info.outline.mentions:
-            cls = info.lookup(name)
+            cls = info.project.lookup_class(name, info) if "." in name else info.lookup(name)
             if isinstance(cls, ClassInfo) and group_of.get(cls.module, number) != number:
                 by_group[group_of[cls.module]].add(name_of(cls))
     return [frozenset(names) for names in by_group]

@@ -486,23 +486,6 @@ def test_a_class_with_a_twin_for_exports_is_outside(twin: str) -> None:
     assert outside == {"model.py": f"`{twin}` is there for exports", "export_meta.py": ""}
 
 
-@pytest.mark.parametrize(
-    ("old", "user", "outside"),
-    [
-        ("", "", "nothing imports it, but its namesake in /nowhere/nets/new.py"),
-        ("if __name__ == '__main__':\n    Net()\n", "", ""),
-        ("", "from nets.old import Net as Old\n", ""),
-        ("class Whole(nn.Module):\n    part = Net\n", "", ""),
-    ],
-)
-def test_a_class_is_left_behind_where_its_namesake_in_the_module_beside_it_is_imported(
-    old: str, user: str, outside: str
-) -> None:
-    main = f"from nets.new import Net\n{user}"
-    files = {"nets/new.py": _net("Net"), "nets/old.py": _net("Net") + old, "main.py": main}
-    assert _outside(files) == {"nets/new.py": "", "nets/old.py": outside}
-
-
 def test_a_script_imports_the_module_beside_it_and_not_those_of_its_name_in_other_folders() -> None:
     files = {"a/export.py": SCRIPT, "a/model.py": _net("Net"), "b/model.py": _net("Net")}
     reach = Reach(list(project_of(files).modules.values()))

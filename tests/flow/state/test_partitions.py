@@ -54,12 +54,14 @@ def test_the_common_folder_is_the_deepest_that_holds_all() -> None:
 def test_of_two_parts_each_is_told_which_of_its_classes_the_other_calls() -> None:
     project = project_of(
         {
-            "layers.py": "class Used: ...\nclass Unused: ...\nmade = Unused()\n",
-            "model.py": "from layers import Used, Unused\nclass Own: ...\npart = Used()\nowned = Own()\n",
+            "layers.py": "class Used: ...\nclass Unused: ...\nclass Late: ...\nmade = Unused()\n",
+            "model.py": "from layers import Used, Unused\nclass Own: ...\npart = Used()\nowned = Own()\n"
+            "def late():\n    from layers import Late\n    return Late()\n",
         }
     )
     layers, model = in_order(project.modules.values())
-    assert mentioned([[layers], [model]]) == [frozenset({name_of(layers.classes["Used"])}), frozenset()]
+    used = frozenset(name_of(layers.classes[name]) for name in ("Used", "Late"))
+    assert mentioned([[layers], [model]]) == [used, frozenset()]
     assert mentioned([[layers, model]]) == [frozenset()]
 
 
