@@ -97,6 +97,16 @@ class Lowering(Operating, Protocol):
     def note_interleaved(self, axis: int, rank: int | None, node: ast.AST, name: str) -> None: ...
 
 
+class Configured(InContext, Protocol):
+    """What a run is set to and has counted so far."""
+
+    budget: Budget
+    habits: Habits
+    summaries: Summaries
+    changes: int
+    reads: Attributes
+
+
 class Defining(InContext, Protocol):
     """What names, defaults and classes of the project stand for."""
 
@@ -174,6 +184,13 @@ class Exporting(InContext, Protocol):
     ) -> tuple[dict[str, str], dom.Value, list[Observation]]: ...
 
 
+class Failing(InContext, Protocol):
+    """What notes that something is not analysed in full."""
+
+    def failed(self, frame: Running, node: ast.expr | ast.stmt, error: Exception) -> None: ...
+    def shortened(self, frame: Running, what: str) -> None: ...
+
+
 class Applying(Lowering, Calling, Protocol):
     """What runs what a value has: an item, a method of a layer."""
 
@@ -190,14 +207,8 @@ class Resolving(Defining, Calling, Protocol):
     """What finds what code of the project stands for where that has to run."""
 
 
-class Recalling(Resolving, Protocol):
-    """What does so once, or notes that it did, by what the run has counted so far."""
-
-    budget: Budget
-    habits: Habits
-    summaries: Summaries
-    changes: int
-    reads: Attributes
+class Recalling(Resolving, Configured, Protocol):
+    """What does so once, or notes that it did."""
 
 
 class Reading(Lowering, Recalling, Protocol):
@@ -208,11 +219,8 @@ class Recording(Operating, Defining, Exporting, Protocol):
     """What it takes to record an export call."""
 
 
-class Engine(Evaluating, Reading, Recording, Protocol):
-    """The interpreter, for the function that runs in it; it notes what is not analysed in full."""
-
-    def failed(self, frame: Running, node: ast.expr | ast.stmt, error: Exception) -> None: ...
-    def shortened(self, frame: Running, what: str) -> None: ...
+class Engine(Evaluating, Reading, Recording, Failing, Protocol):
+    """The interpreter, for the function that runs in it."""
 
 
 class Running(Protocol):
