@@ -51,11 +51,6 @@ def test_a_size_cut_off_at_zero_is_no_more_than_a_note_where_it_is_the_longer_on
     assert lines(body.format("4 - x.shape[0]"), "ONX202") == [1]  # 0 for every input that is as long as the example
 
 
-def test_what_leaves_torch_for_numpy_is_not_told_of_its_data_as_well(lines: Lines) -> None:
-    body = "y = torch.from_numpy(x.data.cpu().numpy())\nreturn y + x.data"
-    assert (lines(body, "ONX402"), lines(body, "ONX411")) == ([1], [2])
-
-
 def test_whether_an_axis_is_a_multiple_of_itself_depends_on_the_other_factor_alone(lines: Lines) -> None:
     body = "y = x.unsqueeze(1).repeat(1, i.size(1), 1).flatten(0, 1)\nif {} != y.size(0):\n    y = y * 2\n"
     body += "return y if x.sum() > 0 else -y"

@@ -35,10 +35,7 @@ def operator(engine: Lowering, call: Call) -> bool:
     elif op.startswith("adaptive_") and op[-1:] == "d":
         adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
     elif op in ("interpolate", "upsample"):
-        size_use(engine, call.node, obs.SizeArgument, "scale", op, _symbol(call.arg(2, "scale_factor")))
-        scaled = call.arg(1, "size") in (None, dom.NONE) and call.arg(2, "scale_factor") not in (None, dom.NONE)
-        if scaled and call.arg(3, "mode") == dom.Const("area"):  # a pooling to a size that is computed
-            emit(engine, call.node, obs.Call, call.name, "scale: area", op, detail="mode='area'")
+        _scale(engine, call)
     elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
             emit(engine, call.node, obs.DataSize, op, "data-size")
@@ -55,6 +52,14 @@ def operator(engine: Lowering, call: Call) -> bool:
         return False
     _attributes(engine, call)
     return _factory(engine, call)
+
+
+def _scale(engine: Lowering, call: Call) -> None:
+    factor = call.arg(2, "scale_factor")
+    size_use(engine, call.node, obs.SizeArgument, "scale", call.op, _symbol(factor))
+    scaled = call.arg(1, "size") in (None, dom.NONE) and factor not in (None, dom.NONE)
+    if scaled and call.arg(3, "mode") == dom.Const("area"):  # a pooling to a size that is computed
+        emit(engine, call.node, obs.Call, call.name, "scale: area", call.op, detail="mode='area'")
 
 
 def layer(engine: Lowering, called: dom.Layer, args: Sequence[dom.Value], node: ast.AST) -> None:
