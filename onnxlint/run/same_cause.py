@@ -43,8 +43,8 @@ def _kernels_alone(findings: Sequence[Finding]) -> list[Finding]:
     """The findings; of a function around a compiled kernel, which is replaced whole, all but the kernel as notes."""
 
     def is_kernel(f: Finding) -> bool:
-        name, _, about = f.about.rpartition(" is ")
-        return about == "custom" and any(map(is_compiled, name.split(".")))
+        *_, name, verb, kind = ["", "", "", *f.about.split(" ")]
+        return (verb, kind) == ("is", "custom") and not hidden(f) and any(map(is_compiled, name.split(".")))
 
     around = {(f.span.path, f.symbol) for f in findings if is_kernel(f)}
     wrapped = (f for f in findings if (f.span.path, f.symbol) in around and not is_kernel(f))

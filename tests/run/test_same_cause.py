@@ -509,3 +509,13 @@ class Pool(torch.nn.Module):
 """)
     )
     assert [f.code for f in merged.findings if f.severity is not Severity.NOTE] == shown
+
+
+def test_a_compiled_kernel_is_one_by_its_name_and_not_by_the_file_that_calls_it():
+    about = "ops/pool_cuda.py flash_attn.flash_attn_func is custom"
+    found = tuple(
+        replace(finding(n, code), about=about * (code == "ONX409")) for n, code in ((1, "ONX101"), (2, "ONX409"))
+    )
+    assert all(f.severity is not Severity.NOTE for f in one_per_cause(Report(findings=found), lambda path: []).findings)
+    hidden = (found[0], replace(found[1], severity=Severity.NOTE, about="pool_cuda.pool is custom"))
+    assert one_per_cause(Report(findings=hidden), lambda path: []).findings[0].severity is not Severity.NOTE
