@@ -30,8 +30,7 @@ def operator(engine: Lowering, call: Call, entry: Op | None) -> bool:
         return True
     if op in ("pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "unpack_sequence"):
         return True  # where it is packed, that is told
-    if op == "scaled_dot_product_attention":
-        _attention(engine, call)
+    _by_argument(engine, call)
     if op == "unfold" and call.method:
         _windows(engine, call)
     if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
@@ -136,9 +135,18 @@ def indexed(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.AST) 
                 return
 
 
+def _by_argument(engine: Lowering, call: Call) -> None:
+    """What depends on one argument of an operator, whatever the others are."""
+    if call.op == "scaled_dot_product_attention":
+        _attention(engine, call)
+    elif call.op in engine.table.curated["reduced: mean"] and call.arg(4, "reduce") == Const("mean"):
+        emit(engine, call.node, obs.Call, call.name, "reduced: mean", call.op, detail="reduce='mean'")
+
+
 @cache
 def _filled_after(mask: str) -> re.Pattern[str]:
-    return re.compile(rf"scaled_dot_product_attention\((?s:.)*\bmasked_fill_?\([^,\n]*\b{mask}\b")
+    """What the attention gives, under a name by which `masked_fill` is called with this mask afterwards."""
+    return re.compile(rf"\b(\w+) = [\w.]*attention\((?s:.)*\b\1\.masked_fill_?\([^,\n]*\b{mask}\b")
 
 
 def _attention(engine: Lowering, call: Call) -> None:

@@ -55,6 +55,12 @@ def test_an_adaptive_pooling_keeps_the_size_of_an_axis(call: str, size: str, exp
     assert codes(f"return {call.format(size)}") == expected
 
 
+@pytest.mark.parametrize(("reduce", "expected"), [("mean", ["ONX404", "ONX408"]), ("amax", [])])
+def test_a_mean_of_what_is_scattered_is_refused_or_written_wrong(reduce: str, expected: list[str]) -> None:
+    assert sorted(codes(f"return x.scatter_reduce(0, scores.long(), x, reduce='{reduce}')")) == expected
+    assert sorted(codes(f"return torch.scatter_reduce(x, 0, scores.long(), x, '{reduce}')")) == expected
+
+
 @pytest.mark.parametrize(("name", "doubted"), [("x_lens", "?"), ("lengths", "?"), ("keep", ""), ("lenses", "")])
 def test_a_mask_that_lengths_make_hides_no_row_as_a_whole(name: str, doubted: str) -> None:
     body = f"mask = torch.arange(x.shape[1]) < {name}[:, None]\n"
@@ -64,7 +70,8 @@ def test_a_mask_that_lengths_make_hides_no_row_as_a_whole(name: str, doubted: st
 
 
 @pytest.mark.parametrize(
-    ("after", "observed"), [("y", 1), ("y.masked_fill(~mask, 0.0)", 0), ("y.masked_fill(~x, 0.0)", 1)]
+    ("after", "observed"),
+    [("y", 1), ("y.masked_fill(~mask, 0.0)", 0), ("y.masked_fill(~x, 0.0)", 1), ("y + x.masked_fill(~mask, 0.0)", 1)],
 )
 def test_rows_that_see_nothing_may_be_filled_after_the_attention(after: str, observed: int) -> None:
     call = "F.scaled_dot_product_attention(x, x, x, attn_mask=mask)"
