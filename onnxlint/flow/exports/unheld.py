@@ -15,6 +15,7 @@ _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Func
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
 _OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
 _BY_CONFIGURATION = re.compile(r"\b(?:instantiate|locate)\(|\bimport_module\((?=[^\0]*\bgetattr\(\w+, *\w)")
+_BY_INSPECTION = re.compile(r"\b(?:__import__|import_module)\((?=[^\0]*\bgetmembers\()")  # by no name of a class
 _EVALUATED = re.compile(r"\beval\((\w+)\) if isinstance\(\1, str\)")
 _ASKED_FOR = re.compile(r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)")
 _IMPORTS = re.compile(r"^[ \t]*(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -97,6 +98,8 @@ def unnamed(
     modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], configurations: Configurations
 ) -> dict[ClassInfo, str]:
     """Those of the classes that no code names, and no YAML that it may go by; functions build others."""
+    if any(_BY_INSPECTION.search(info.source.text) for info in modules):
+        return {}
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
     homes = {info for info in {c.module for c in classes} - starred if not _OWN_BY_TEXT.search(info.source.text)}
     alone = {c: "named nowhere else" for c in classes if c.module in homes and _is_unnamed(c, modules)}
