@@ -128,7 +128,8 @@ NAMED = {
         "import importlib\ndef build(a, b):\n    m = importlib.import_module(a)\n    return Net() or getattr(m, b)()"
     ),
     "a module whose classes are gone through": (
-        "import inspect\ndef build(a):\n    m = __import__(a)\n    return Net() or inspect.getmembers(m, inspect.isclass)"
+        "import inspect\ndef build(a):\n    m = __import__(a)\n"
+        "    return Net() or inspect.getmembers(m, inspect.isclass)"
     ),
     "another model": "def build(): return Net()\nclass More(nn.Module):\n    def __init__(self):\n"
     "        super().__init__()\n        self.attention = Attention()",
