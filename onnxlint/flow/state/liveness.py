@@ -341,7 +341,7 @@ def made_once(function: ast.AST, statement: ast.stmt | None) -> Iterator[str]:
 def _asked_to_be_made(test: ast.expr) -> set[str]:
     """The attributes of which a test says that there are none yet."""
     match test:
-        case ast.BoolOp(_, values):
+        case ast.BoolOp(ast.And(), values):  # with an `or` it is made for another reason too, and again
             return set().union(*map(_asked_to_be_made, values))
         case ast.UnaryOp(ast.Not(), ast.Attribute(ast.Name("self"), name)):
             return {name}

@@ -77,15 +77,23 @@ class M(nn.Module):
     def {name}(self):
         self.first = None
     def forward(self, x):
-        if self.first is None or self.anew:
+        if {test}:
             self.first = torch.tanh(x)
         return x - self.first
 """
 
 
-@pytest.mark.parametrize(("method", "kind"), [("reset", "memo"), ("__init__", "state")])
-def test_what_somebody_resets_is_a_memo(method: str, kind: str) -> None:
-    assert told(MEMO.format(name=method)) == [f"StateWrite {kind}: self.first"]
+@pytest.mark.parametrize(
+    ("method", "test", "kind"),
+    [
+        ("reset", "self.first is None", "memo"),
+        ("reset", "self.first is None and x.dim() > 1", "memo"),
+        ("reset", "self.first is None or self.anew", "state"),
+        ("__init__", "self.first is None", "state"),
+    ],
+)
+def test_what_somebody_resets_is_a_memo(method: str, test: str, kind: str) -> None:
+    assert told(MEMO.format(name=method, test=test)) == [f"StateWrite {kind}: self.first"]
 
 
 def test_what_is_set_above_in_an_arm_is_of_this_run() -> None:
