@@ -35,10 +35,11 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
     by_file = grouped(apart, lambda c: c.module.path)
     for c in classes:
         mates = by_file.get(c.module.path, [])
-        if mates and c not in apart and not _has_weights(engine, c):
+        if mates and c not in apart:
             word = re.compile(rf"\b{c.name}\b")
             theirs = sum(len(word.findall(m.text)) for m in mates)
-            if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
+            alone = theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs
+            if alone and not _has_weights(engine, c):
                 apart.add(c)
     return frozenset(apart)
 
