@@ -25,7 +25,7 @@ _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(tar
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
-_WAVES = re.compile(r"\bkaldi\.(?:fbank|mfcc|spectrogram)\(|\blibrosa\.(?!filters)\w+")
+_WAVES = re.compile(r"kaldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 

@@ -13,14 +13,19 @@ _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]"
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
-_OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
-_BY_CONFIGURATION = re.compile(r"\b(?:instantiate|locate)\(|\bimport_module\((?=[^\0]*\bgetattr\(\w+, *\w)")
-_BY_INSPECTION = re.compile(r"\b(?:__import__|import_module)\((?=[^\0]*\bgetmembers\()")  # by no name of a class
+# Whole sources are searched for these: what begins by its letters is found fast, so what is before them is asked last.
+_BY_TEXT = "|".join(rf"{name}\((?<![\w.]{name}\()" for name in ("eval", "globals", "locals", "vars"))
+_OWN_BY_TEXT = re.compile(rf"{_BY_TEXT}|sys\.modules\b|__dict__")
+_BY_CONFIGURATION = re.compile(
+    r"instantiate\((?<!\winstantiate\()|locate\((?<!\wlocate\()|import_module\((?=[^\0]*\bgetattr\(\w+, *\w)"
+)
+_BY_INSPECTION = re.compile(r"(?:__import__|import_module)\((?=[^\0]*\bgetmembers\()")  # by no name of a class
 _EVALUATED = re.compile(r"\beval\((\w+)\) if isinstance\(\1, str\)")
 _ASKED_FOR = re.compile(r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)")
 _IMPORTS = re.compile(r"^[ \t]*(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile("[\"'#]")
+_WORD = re.compile(r"\w")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _AS_BASE = re.compile(r"^\s*class \w+\([^()]*$|\b(?:super|isinstance)\([^()]*$")
@@ -293,9 +298,12 @@ def is_overridden(c: ClassInfo) -> bool:
 
 def _mentions(text: str, name: str) -> Iterator[tuple[int, str, bool]]:
     """Where a text has a name, what is before it in its line, and whether it is called or defined there."""
-    for match in re.finditer(rf"{name}\b(?<!\w{name})", text):  # begun by its letters, it is found fast
-        start = match.start()
-        yield start, text[text.rfind("\n", 0, start) + 1 : start], text.startswith("(", match.end())
+    start = text.find(name)  # an expression for each of many names would take longer to make than to use
+    while start >= 0:
+        end = start + len(name)
+        if not _WORD.match(text, start - 1, start) and not _WORD.match(text, end):
+            yield start, text[text.rfind("\n", 0, start) + 1 : start], text.startswith("(", end)
+        start = text.find(name, end)
 
 
 def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], reached: Container[Hashable]) -> bool:
