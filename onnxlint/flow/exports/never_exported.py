@@ -19,7 +19,7 @@ _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
 names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
-_IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+)?$")
+_IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
