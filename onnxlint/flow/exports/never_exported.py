@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from onnxlint.base.records import grouped
-from onnxlint.flow.exports.unheld import has_layers
+from onnxlint.flow.exports.unheld import blocks_around, has_layers
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -116,7 +116,7 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
         by_name = _LOSS.match(value) or _LOSS_AMONG.match(value) or _is_filled_with_losses(text, value)
         if by_name or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
             losses += 1
-        elif not _asked_by_a_flag(text, match.start()):
+        elif not _asked_by_a_flag(text, match.end()):
             return False
     return losses > 0
 
@@ -165,12 +165,7 @@ def _gives_arrays(forward: FunctionUnit) -> bool:
 
 def _asked_by_a_flag(text: str, at: int) -> bool:
     """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
-    depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
-    for line in reversed(text[:at].split("\n")):
-        indent = len(line) - len(line.lstrip())
-        if not line.strip() or indent >= depth:
-            continue
-        depth = indent
+    for line in blocks_around(text, at):
         test = re.match(r"\s*if (not )?(\w+)\s*:", line)
         default = "True" if test is not None and test[1] else "False"
         if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None:

@@ -89,12 +89,7 @@ class Reach:
         self._imported: set[tuple[str, str]] = set()  # names, and the folder of the script that imports one
         self._inner: dict[ModuleInfo, Sequence[str]] = {}
         self.whole: dict[ModuleInfo, None] = {}  # all that these define, and import
-        units = (
-            u
-            for info in modules
-            if _OTHER_FORMAT.search(info.source.text)
-            for u in (*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values()))
-        )
+        units = (u for info in modules if _OTHER_FORMAT.search(info.source.text) for u in info.units)
         self.other_formats = [u for u in units if _OTHER_FORMAT.match(f"def {u.name}(")]
         roots = [root for info in modules for root in self._roots_of(info)]
         self.roots = [r for r in roots if f"{r[0].source.path}:{r[1]}" in only] if only else roots
@@ -193,7 +188,7 @@ class Reach:
         text = info.source.text
         if "torch" not in text or not may_export(text):
             return
-        for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
+        for unit in info.units:
             line = _export_in(info, unit.node) if may_export(unit.text) else 0
             if line:
                 yield info, unit.qualname, line + unit.shift

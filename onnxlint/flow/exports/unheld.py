@@ -252,7 +252,7 @@ def _is_for_training(info: ModuleInfo, part: str) -> bool:
 
 def _trains(info: ModuleInfo, text: str, at: int, inside: bool = False) -> bool:
     """True for a place under `if self.training:`, or in a method that is called under such alone (one deep)."""
-    around = [*_blocks_around(text, at)]
+    around = [*blocks_around(text, at)]
     if any(map(_TRAINING.match, around)):
         return True
     method = _METHOD.match(around[-1]) if around and not inside else None
@@ -265,7 +265,7 @@ def _trains(info: ModuleInfo, text: str, at: int, inside: bool = False) -> bool:
     return bool(places) and all(_trains(*place, inside=True) for place in places)
 
 
-def _blocks_around(text: str, at: int) -> Iterator[str]:
+def blocks_around(text: str, at: int) -> Iterator[str]:
     """The headers of the blocks that hold a place, innermost first, out to that of the function."""
     start = text.rfind("\n", 0, at) + 1
     depth = at - start - len(text[start:at].lstrip())
@@ -313,7 +313,6 @@ def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], r
     if not exported >= holders and not (all(h.is_module() for h in holders) and any(map(c.find_method, called))):
         return False
     use = re.compile(rf"\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
-    units = [*info.functions.values(), *(m for h in info.classes.values() for m in h.methods.values())]
     beyond = {m for h in holders for m in info.project.naming(h.name) if m is not info and m.lookup(h.name) in holders}
-    texts = [u.text for u in units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
+    texts = [u.text for u in info.units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
     return not any(map(use.search, texts))
