@@ -19,10 +19,8 @@ class DynamicAxesMismatch(Rule):
         at = argument_at(node, call, argument)
         for name, axis, why in call.fixed_axes:
             message = f"axis {axis} of `{name}` is asked for as dynamic, but {why}"
-            advice = "count the axes from 0, batch first: an NCHW image has its height and width on axes 2 and 3"
-            yield Objection(
-                message, advice, at=call.axes_spans.get(name, at), hints={"fixed": axis, "rank": _rank(call, name)}
-            )
+            hints = {"fixed": axis, "rank": _rank(call, name)}
+            yield Objection(message, at=call.axes_spans.get(name, at), hints=hints)
         yield from _part_of_a_batch(node, call)
         names = _names(call)
         if names is None:

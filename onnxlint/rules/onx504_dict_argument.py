@@ -12,10 +12,7 @@ class DictArgument(Rule):
 
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.dict_argument:
-            yield Objection(
-                "a dict in the place of `args` is taken for keyword arguments, not for one argument",
-                "wrap it: `(batch,)`, or give keyword arguments as `kwargs=`",
-            )
+            yield Objection("a dict in the place of `args` is taken for keyword arguments, not for one argument")
         if any(example.kind == "numbered" for example in call.examples or ()):
             message = "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError"
             advice = "use strings for the keys, or a list"

@@ -15,8 +15,7 @@ class ExportPrecision(Rule):
             where = "the model is in bfloat16" if call.precision == "bfloat16" else "autocast computes in bfloat16"
             message = f"{where}, for which ONNX Runtime has few operators on the CPU: no Gemm, no MatMul, no Conv"
             span, effects = argument_at(node, call, "model"), dict.fromkeys(EXPORTERS, Outcome.RUNTIME_ERROR)
-            advice = "export in float32 or float16"
-            yield Objection(message, advice, at=span, severity=Severity.WARNING, effects=effects)
+            yield Objection(message, at=span, severity=Severity.WARNING, effects=effects)
         if call.precision is None or call.autocast is not None or bfloat:
             return
         for example in call.examples or ():

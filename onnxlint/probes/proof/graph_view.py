@@ -59,12 +59,11 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
             for other in (*before, *(user for name in node.output for user in users[name])):
                 near.setdefault(id(other), other)
     shown = [node for node in graph.node if id(node) in near]
-    inside = {name for node in shown for name in node.output}
+    inside = dict.fromkeys(name for node in shown for name in node.output)
     read = dict.fromkeys(name for node in shown for name in _read(node) if name in made or name in sources)
     initializers = {tensor.name: tensor for tensor in graph.initializer if tensor.name in read}
     ends = {value.name for value in graph.output}
-    made_here = (name for node in shown for name in node.output)
-    left = [name for name in made_here if name in ends or any(id(user) not in near for user in users[name])]
+    left = [name for name in inside if name in ends or any(id(user) not in near for user in users[name])]
     types = {value.name: value for value in (*graph.input, *graph.output, *graph.value_info)}
     untyped = onnx.helper.make_empty_tensor_value_info
     inputs = [types.get(k) or untyped(k) for k in read if k not in inside and k not in initializers]

@@ -1,6 +1,7 @@
 """Puts fixed text in the place of a file, if it is still what was read; and shows it as a unified diff."""
 
 import difflib
+import io
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnxlint.base.atomic import FileChanged, replace_file
-from onnxlint.base.edits import Lines
 from onnxlint.report.common.hunks import Opcode, in_groups, merged
 
 LONG = 2000  # lines from which on a file is compared piece by piece
@@ -57,7 +57,8 @@ def write(change: Change) -> str | None:
 
 def unified_diff(change: Change) -> Iterator[str]:
     """The lines of a unified diff, each with its newline, as `patch` and `git apply` read them."""
-    name, old, new = _quoted(change.path), _lines(change.old), _lines(change.new)
+    name = _quoted(change.path)
+    old, new = (list(io.StringIO(text, newline="")) for text in (change.old, change.new))  # lines as Python counts them
     rows = difflib.unified_diff(old, new, name, name) if len(old) < LONG else _long_diff(old, new, name)
     for row in rows:
         yield row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n"
@@ -112,10 +113,3 @@ def _quoted(path: str) -> str:
         return f"{path}\t" if " " in path else path
     plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
     return '"' + "".join(f"\\{char}" if char in ('"', "\\") else char for char in plain) + '"'
-
-
-def _lines(text: str) -> list[str]:
-    lines = Lines(text)
-    ends = [*(lines.start(n) for n in range(2, len(lines) + 1)), len(text)]
-    rows = [text[lines.start(n) : end] for n, end in enumerate(ends, 1)]
-    return rows if rows[-1] else rows[:-1]
