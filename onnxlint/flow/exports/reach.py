@@ -98,6 +98,8 @@ class Reach:
         self.other_formats = [u for u in units if _OTHER_FORMAT.match(f"def {u.name}(")]
         roots = [root for info in modules for root in self._roots_of(info)]
         self.roots = [r for r in roots if f"{r[0].source.path}:{r[1]}" in only] if only else roots
+        self.skipped = [root for root in self.roots if _is_skipped(*root[:2])]
+        self.roots = [root for root in self.roots if root not in self.skipped]
         apart = [root for root in self.roots if not self.is_test(*root[:2])]
         self.tests = [root for root in self.roots if root not in apart] if apart else []
         self.roots = apart or self.roots
@@ -124,6 +126,7 @@ class Reach:
         """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
         test = f"a test; the project exports at {self.origin}" if self.tests else ""
         outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
+        outside |= {f"{info.source.path}:{name}": "a test that is skipped" for info, name, _ in self.skipped}
         modules = [info for info in self.modules if not self.is_test(info)]
         own = self._by_themselves(modules)
         # Where no class was seen, whatever is exported, no name led to it.
@@ -404,6 +407,13 @@ class Reach:
             inner: PurePath = path.relative_to(self.top) if self.top is not None else path
             self._inner[info] = inner.with_suffix("").parts
         return self._inner[info]
+
+
+def _is_skipped(info: ModuleInfo, name: str) -> bool:
+    """True for a test that is marked to be left out, whatever holds."""
+    cls, _, method = name.rpartition(".")
+    unit = info.classes[cls].methods.get(method) if cls in info.classes else info.functions.get(name)
+    return unit is not None and unit.has_decorator("mark.skip", "unittest.skip")
 
 
 def _runs_nowhere(c: ClassInfo) -> str:

@@ -155,6 +155,16 @@ def test_an_export_call_of_a_test_counts_only_where_there_is_no_other() -> None:
     assert both == {"export.py": "", "tests/test_export.py": "a test; the project exports at /nowhere/export.py:5"}
 
 
+@pytest.mark.parametrize("mark", ["pytest.mark.skip(reason='slow')", "unittest.skip('slow')", "pytest.mark.slow"])
+@pytest.mark.parametrize("method", [False, True])
+def test_an_export_call_of_a_test_that_is_skipped_never_runs(mark: str, method: bool) -> None:
+    head, _, body = SCRIPT.partition("def main():\n")
+    test = f"@{mark}\ndef test_export(self=None):\n{body}"
+    test = "class TestExport:\n" + "".join(f"    {line}\n" for line in test.splitlines()) if method else test
+    why = "a test that is skipped" if ".skip(" in mark else ""
+    assert _calls({"tests/test_export.py": head + test}) == {"tests/test_export.py": why}
+
+
 def test_an_export_in_an_arm_that_is_off_by_default_counts() -> None:
     """A script's flags say nothing of what a project exports."""
     script = SCRIPT.replace("def main():\n    torch", "def main(full=False):\n    if full:\n        torch")
