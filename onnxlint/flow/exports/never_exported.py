@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from onnxlint.base.records import grouped
-from onnxlint.flow.exports.unheld import has_layers
+from onnxlint.flow.exports.unheld import code_of, has_layers
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -22,6 +22,8 @@ names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+)?$")
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
+_KEEPS_TARGETS = re.compile(r"return \w+\((?:[^()]|\([^()]*\))*\b\w+_(target|label)s=")  # in a record
+_TRUTH = r"\[['\"](?:\w+_gt|gt_\w+)['\"]\]"  # of the annotations of a data set
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
@@ -41,6 +43,16 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
             if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
                 apart.add(c)
     return frozenset(apart)
+
+
+def gives_a_dict_each(c: ClassInfo) -> bool:
+    """True for a forward whose one loop makes a list of dicts, and that gives these back and nothing else."""
+    forward = c.find_method("forward")
+    text = code_of(forward.text) if forward is not None and "{" in forward.text else ""
+    returned = re.findall(r"^[ \t]+return[ \t]+(\w+)[ \t]*$", text, re.MULTILINE)
+    if len(returned) != 1 or text.count("return") > 1 or len(re.findall(r"\bfor\b", text)) > 1:
+        return False
+    return re.search(rf"^[ \t]+{returned[0]} = \[\{{[^{{}}]*\}} for ", text, re.MULTILINE) is not None
 
 
 def replaced(engine: Defining, forward: FunctionUnit) -> bool:
@@ -89,6 +101,7 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         or _runs_exports(unit)
         or _gives_arrays(unit)
         or _gives_targets(unit)
+        or _needs_truth(unit)
     ):
         return True
     if _WAVES.search(cls.text) and not has_layers(cls):
@@ -148,8 +161,25 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
 
 def _gives_targets(forward: FunctionUnit) -> bool:
     """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
-    returned = _GIVES_TARGETS.findall(forward.text)  # mostly none, and no tree is made then
+    returned = [*_GIVES_TARGETS.findall(forward.text), *_KEEPS_TARGETS.findall(forward.text)]
+    # Mostly none, and no tree is made then.
     return bool(returned) and any(p.arg in returned and default is None for p, default in forward.positional)
+
+
+def _needs_truth(forward: FunctionUnit) -> bool:
+    """True for a forward that reads annotations out of its input in any case, or moves the scores of the given labels.
+
+    Who generates by a label looks that up in an embedding.
+    """
+    text = forward.text
+    if "_gt'" in text or '_gt"' in text or "'gt_" in text or '"gt_' in text:
+        body = re.search(r":[ \t]*(?:#.*)?\n([ \t]+)(?=\S)", text)
+        names = "|".join(p.arg for p, _ in forward.positional[1:])
+        if body is not None and names and re.search(rf"^{body[1]}\w+ = (?:{names}){_TRUTH}", text, re.MULTILINE):
+            return True
+    if "label" not in text or not re.search(r"scatter_?\( *1, *labels?\b|\[\w+, *labels?\] *=(?!=)", text):
+        return False
+    return any(p.arg in ("label", "labels") and default is None for p, default in forward.positional)
 
 
 def _gives_arrays(forward: FunctionUnit) -> bool:

@@ -16,6 +16,7 @@ from posixpath import dirname, join, normpath
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.dict_flags import keys_of_flags
+from onnxlint.flow.exports.never_exported import gives_a_dict_each
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, has_layers, is_overridden, names_layers, unconfigured, unnamed
@@ -37,6 +38,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
 # What it imports or makes is computed, but where the name begins with a library's: `f"torchvision.models.{name}"`.
 _ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w+)\.)?")
+_BY_TEXT = re.compile(r"\bimport_module\(\s*['\"]([\w.]+)['\"]\s*\)")
 _CONFIG = re.compile(r"(?:fromfile|from_file|LazyConfig\.load)\(\s*['\"]([\w./-]+\.py)['\"]")
 _BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
 _WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what it imports may register anything
@@ -61,6 +63,7 @@ _SEARCHES = re.compile(r"BeamSearch|Searcher$")
 _HELD = "nn.ModuleDict()"  # which keeps the models that a search gets, and is no layer of its own
 _FEATURES = re.compile(r"stft|fbank|mel\b|s3prl", re.IGNORECASE)  # of recordings
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
+_IMPORTED = "<import>"  # a module as a whole, among what is seen
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
 _OF_A_GRAPH = re.compile(r"\.(?:[ne]data|srcdata|dstdata)\[|\.local_scope\(\)")  # one of DGL
 _COLLECTIVE = re.compile(r"\bdist(?:ributed)?\.(?:all_\w+|broadcast\w*|gather\w*|scatter\w*|reduce\w*)\(")
@@ -137,7 +140,7 @@ class Reach:
         for c, reason in own.items():
             if c in named:
                 outside[name_of(c)] = named[c]
-            elif bounded and not self.is_seen(c):
+            elif bounded and (not self.is_seen(c) or is_overridden(c, self._seen_in)):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and (models or reason == _SCRIPTED) and not (bounded and self._may_be_whole(c, reason)):
                 outside[name_of(c)] = reason
@@ -233,7 +236,11 @@ class Reach:
             return
         self.seen[info, name] = None
         text = source_of(info, name)
-        anything = any(m not in LIBRARIES for m in _ANYTHING.findall(text)) and self._configured is None
+        for module in (m for full in _BY_TEXT.findall(text) for m in self._modules_of(full, info)):
+            self._import(module)
+            self._open(module)
+        others = (m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES)
+        anything = self._configured is None and any(True for _ in others)
         if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True
         if _ANY_IMPORTED.search(text):
@@ -308,9 +315,9 @@ class Reach:
 
     def _import(self, info: ModuleInfo) -> None:
         """A module is imported: with it, what registers itself by a decorator."""
-        if (info, "<import>") in self.seen:
+        if (info, _IMPORTED) in self.seen:
             return
-        self.seen[info, "<import>"] = None
+        self.seen[info, _IMPORTED] = None
         for c in info.outline.classes:
             registered = any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname
             if registered and (self._configured is None or c.qualname in self._configured):
@@ -340,6 +347,18 @@ class Reach:
     def is_seen(self, c: ClassInfo) -> bool:
         """True for a class that an export may come to, as far as names tell."""
         return (c.module, c.qualname.partition(".")[0]) in self.seen
+
+    def _seen_in(self, info: ModuleInfo) -> str:
+        """What of a module an export may come to."""
+        return "\n".join(source_of(info, name) for name in self._seen_names.get(info, ()))
+
+    @cached_property
+    def _seen_names(self) -> Mapping[ModuleInfo, list[str]]:
+        names: dict[ModuleInfo, list[str]] = {}
+        for info, name in self.seen:
+            if name != _IMPORTED:
+                names.setdefault(info, []).append(name)
+        return names
 
     def _is_root(self, c: ClassInfo) -> bool:
         """True for a class that exports itself, or that a function which exports names."""
@@ -377,6 +396,8 @@ class Reach:
             return ""
         if _COLLECTIVE.search(c.text):
             return "it exchanges tensors with other processes, and has no layers"
+        if gives_a_dict_each(c):
+            return "it makes a dict for each element of the batch, and has no layers"
         if "Frontend" in c.name and _FEATURES.search(c.text):
             return "it makes features of recordings, before the model that is exported"
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
