@@ -24,6 +24,7 @@ LINK_KEYS = (
     "operators",
     "shows-at-calls-of",
     "said-once",
+    "instead",
 )
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

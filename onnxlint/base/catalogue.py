@@ -18,7 +18,7 @@ E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once)
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
 _CAUSES = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function")
-_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators", "shows-at-calls-of", "said-once")
+_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators", "shows-at-calls-of", "said-once", "instead")
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -44,7 +44,8 @@ class Contract:
     start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
     What is found by running alone, at a call in its function of a name in `shows_at_calls_of`, is shown as one with it.
     What is `said_once` of several calls in a file, or in versions of it, in the same words is shown at the first.
-    Every call of its `operators`, by canonical name, is observed. `plugin` is where a rule of a package comes from, and
+    Every call of its `operators`, by canonical name, is observed. `instead` is what to write, in a line, where the rule
+    says nothing else. `plugin` is where a rule of a package comes from, and
     `version` a hash of that.
     """
 
@@ -65,6 +66,7 @@ class Contract:
     operators: tuple[str, ...] = ()
     shows_at_calls_of: tuple[str, ...] = ()
     said_once: bool = False
+    instead: str = ""
     plugin: Plugin | None = None
     version: bytes = b""
 
@@ -198,6 +200,7 @@ def read_rule(path: Path) -> Contract:
         operators=_names(header, "operators"),
         shows_at_calls_of=_names(header, "shows-at-calls-of"),
         said_once="said-once" in header and bool(_value(path, header, "said-once", _Once)),
+        instead=header.get("instead", ("",))[0],
     )
     _check_sections(rule)
     return rule

@@ -327,7 +327,7 @@ def _export_scripts(engine: Interpreter, info: ModuleInfo, part: Part) -> Iterat
     exports = ("onnx" in text or "torch.export" in text) and _exports(text)
     if not exports and not any(name.startswith(f"{info.source.path}:") for name in part.callers):
         return
-    for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
+    for unit in info.units:
         if (exports and _exports(unit.text)) or name_of(unit) in part.callers:
             yield _job(unit, unit.qualname, partial(_run_script, engine, unit), unit)
     definition = f"{info.source.path}:{MODULE_LEVEL}"

@@ -324,6 +324,11 @@ class ModuleInfo:
         """The classes, by qualified name."""
         return Names(self, {c.qualname: ClassInfo(self, c, c.qualname) for c in self.outline.classes})
 
+    @property
+    def units(self) -> list[FunctionUnit]:
+        """The functions, and the methods of the classes."""
+        return [*self.functions.values(), *(m for c in self.classes.values() for m in c.methods.values())]
+
     @cached_property
     def assigns(self) -> Assigns:
         """The assignments."""

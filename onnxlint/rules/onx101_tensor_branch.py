@@ -26,8 +26,6 @@ class TensorBranch(Rule):
             what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
             yield Objection(
                 f"{word} branches on {what}: `{self.source(node)}`",
-                "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo"
-                " exporter",
                 effects=_UNFELT if branch.talks else None,
                 about=f"branch on {self.source(_subject(node))}",
                 hints={"sized": int(branch.sized)},

@@ -12,10 +12,7 @@ class TensorBoolOperator(Rule):
 
     def on_bool_operator(self, node: Node, operator: BoolOperator) -> Objections:
         if not operator.builtin:
-            yield Objection(
-                f"`{_word(node)}` turns a tensor into one Python bool: `{self.source(node)}`",
-                "use `&`, `|`, `~` or `torch.isin`, which stay in the graph",
-            )
+            yield Objection(f"`{_word(node)}` turns a tensor into one Python bool: `{self.source(node)}`")
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: both operands are always computed, and a boolean tensor comes out instead of a Python bool."""

@@ -23,7 +23,6 @@ class TensorAssert(Rule):
             kept = plain and assertion.sized and isinstance(node, cst.Comparison) and len(node.comparisons) == 1
             yield Objection(
                 f"the {word} reads the value of a tensor: `{self.source(node)}`",
-                "check the input before the model, or write `torch._check(...)` for the dynamo exporter",
                 severity=Severity.NOTE if kept else None,
                 about="assertions",
             )

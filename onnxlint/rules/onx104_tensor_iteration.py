@@ -15,7 +15,6 @@ class TensorIteration(Rule):
         elif loop.over == "tensor":
             yield Objection(
                 f"a Python loop runs over the tensor `{self.source(node)}`: it is unrolled for the size of the example",
-                "work on the whole tensor at once (batched operators, `torch.vmap`) instead of item by item",
                 about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",
                 among="class",
             )

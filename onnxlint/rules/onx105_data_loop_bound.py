@@ -7,7 +7,4 @@ class DataLoopBound(Rule):
 
     def on_loop(self, node: Node, loop: Loop) -> Objections:
         if loop.over == "data":
-            yield Objection(
-                f"tensor data says how often the loop runs: `{self.source(node)}`",
-                "run a fixed number of steps and mask the ones past the count, or keep the loop outside the model",
-            )
+            yield Objection(f"tensor data says how often the loop runs: `{self.source(node)}`")

@@ -20,7 +20,6 @@ class DimBranch(Rule):
             yield Objection(
                 f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"
                 " keeps the example's arm",
-                "write one computation that holds for every size (pad, slice, clamp), or keep that axis static",
                 severity=Severity.NOTE if branch.form == "short" else None,
             )
 

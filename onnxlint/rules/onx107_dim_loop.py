@@ -10,7 +10,6 @@ class DimLoop(Rule):
             yield Objection(
                 f"the loop runs once per element of a dynamic axis: `{self.source(node)}`; it is unrolled for the"
                 " example's size",
-                "index or reduce the whole axis with tensor operators instead of looping over it",
                 about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",
                 among="class",
             )

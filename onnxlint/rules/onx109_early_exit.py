@@ -12,8 +12,7 @@ class EarlyExit(Rule):
         if branch.reads == "data" and branch.leaves:
             yield Objection(
                 f"`{branch.leaves}` leaves the loop on tensor data: `{self.source(node)}`; the number of rounds is"
-                " frozen",
-                "run a fixed number of rounds and stop the updates with a flag: `x = torch.where(running, step(x), x)`",
+                " frozen"
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -8,6 +8,5 @@ class DataChosenItem(Rule):
     def on_item_choice(self, node: Node, seen: ItemChoice) -> Objections:
         yield Objection(
             f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept",
-            "keep the items in one tensor and index that; of modules compute all, and select by `index_select`",
             about=f"item {seen.text}",
         )

@@ -19,7 +19,6 @@ class DimAssert(Rule):
         else:
             yield Objection(
                 f"`{seen.op}` on a dynamic size: under TorchScript that is a tensor, which it refuses: `{seen.text}`",
-                "write a plain `assert`, or put the check under `if not torch.jit.is_tracing():`",
                 effects=seen.outcomes,
             )
 

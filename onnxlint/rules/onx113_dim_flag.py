@@ -7,6 +7,5 @@ class DimFlag(Rule):
 
     def on_size_flag(self, node: Node, seen: SizeFlag) -> Objections:
         yield Objection(
-            f"`{seen.parameter}` of `{seen.op}` is a comparison of a dynamic size, and not a bool during an export",
-            "take the flag from the constructor, or write the choice as a mask made with `torch.arange`",
+            f"`{seen.parameter}` of `{seen.op}` is a comparison of a dynamic size, and not a bool during an export"
         )

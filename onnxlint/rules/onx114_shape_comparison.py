@@ -15,8 +15,7 @@ class ShapeComparison(Rule):
         if branch.reads == "dim" and branch.form == "equal":
             yield Objection(
                 f"the {keyword_of(self, node)} asks whether two dynamic sizes are equal: `{self.source(node)}`; the"
-                " answer is frozen",
-                "do what the arm does always: a resize, pad or slice to the other's size does nothing where they agree",
+                " answer is frozen"
             )
 
     def fix(self, site: Site) -> Fix | None:

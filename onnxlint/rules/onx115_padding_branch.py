@@ -19,8 +19,7 @@ class PaddingBranch(Rule):
         if branch.reads == "dim" and branch.form == "padding":
             yield Objection(
                 f"the {keyword_of(self, node)} asks whether a dynamic size needs padding: `{self.source(node)}`; the"
-                " answer is frozen",
-                "pad always, by an amount that may be zero: `F.pad(x, (0, -n % k))`",
+                " answer is frozen"
             )
 
     def fix(self, site: Site) -> Fix | None:

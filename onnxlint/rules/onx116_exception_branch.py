@@ -7,7 +7,5 @@ class ExceptionBranch(Rule):
 
     def on_attempt(self, node: Node, attempt: Attempt) -> Objections:
         yield Objection(
-            f"the handler of {attempt.catches} replaces this computation by another one; the export keeps the"
-            " example's",
-            "ask the question that the exception answers, and write one formula that holds for every size",
+            f"the handler of {attempt.catches} replaces this computation by another one; the export keeps the example's"
         )

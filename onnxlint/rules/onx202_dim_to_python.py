@@ -42,8 +42,7 @@ class DimToPython(Rule):
                 f"`{escape.how[1:]}` is asked of a dynamic size, which is no Python number in an export:"
                 f" `{self.source(node)}`"
             )
-            advice = "reckon with the size as it is: `x.shape[1] % 4 == 0`, `//`, `*`"
-            yield Objection(message, advice, effects=_refusals(escape, refused), static_too=True)
+            yield Objection(message, effects=_refusals(escape, refused), static_too=True)
         elif escape.source == "dim" and escape.how != "a size after unflatten":
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""

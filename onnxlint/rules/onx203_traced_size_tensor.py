@@ -23,8 +23,7 @@ class TracedSizeTensor(Rule):
         name = tensor.call.rpartition(".")[2]
         if tensor.source == "length":
             yield Objection(
-                f"`{tensor.call}` builds a tensor from Python data at a dynamic size: it becomes a constant",
-                "build it with an operator: `torch.arange(x.shape[1], device=x.device)`, `torch.full`, `x.new_zeros`",
+                f"`{tensor.call}` builds a tensor from Python data at a dynamic size: it becomes a constant"
             )
         elif tensor.source == "sizes":
             dynamo = {} if name in _LISTS else {"dynamo": Outcome.EXPORT_ERROR}

@@ -8,5 +8,4 @@ class CachedSize(Rule):
     def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind == "cache" and write.read_back:
             message = f"`self.{write.name}` caches what was made at the size of one input; the export keeps that size"
-            advice = "make it in every forward (it is cheap), or register it once at the largest size and slice"
-            yield Objection(message, advice, about="caches")
+            yield Objection(message, about="caches")

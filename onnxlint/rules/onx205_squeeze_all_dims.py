@@ -12,10 +12,7 @@ class SqueezeAllDims(Rule):
 
     def on_squeeze(self, node: Node, squeeze: Squeeze) -> Objections:
         if squeeze.dim is None:
-            yield Objection(
-                "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
-                "name the axis that is to go, the one of length 1: `squeeze(dim)`",
-            )
+            yield Objection("`squeeze()` without a dim also drops a dynamic axis whenever its size is 1")
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: with a batch of one the output keeps an axis that it used to lose."""

@@ -11,6 +11,5 @@ class FixedBatchState(LiteralSize):
             yield Objection(
                 f"the state has the literal size {shape.literal} on the dynamic axis `{shape.axis}`:"
                 f" `{self.source(node)}`",
-                "take the size from the input: `x.shape[0]` or `x.new_zeros(..., x.shape[0], ...)`",
                 hints=literal_hints(shape),
             )

@@ -6,7 +6,4 @@ class DataDependentSize(Rule):
     """Object to a size that is the largest value in a tensor."""
 
     def on_data_size(self, node: Node, seen: DataSize) -> Objections:
-        yield Objection(
-            f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`",
-            "give the number of classes: `F.one_hot(x, num_classes=self.classes)`",
-        )
+        yield Objection(f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`")

@@ -7,5 +7,4 @@ class SizeAsKey(Rule):
 
     def on_size_key(self, node: Node, seen: SizeKey) -> Objections:
         message = f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key"
-        advice = "keep the items in a tensor and index that, or compute the value from the size each time"
-        yield Objection(message, advice, effects=seen.outcomes)
+        yield Objection(message, effects=seen.outcomes)

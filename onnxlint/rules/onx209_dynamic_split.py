@@ -7,5 +7,4 @@ class DynamicSplit(Rule):
 
     def on_size_split(self, node: Node, seen: SizeSplit) -> Objections:
         message = f"`{seen.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{seen.text}`"
-        advice = "reshape to a new axis and work on all pieces at once; for two halves take two slices"
-        yield Objection(message, advice, effects=seen.outcomes)
+        yield Objection(message, effects=seen.outcomes)

@@ -12,8 +12,6 @@ class UnflattenShape(Rule):
             yield Objection(
                 f"a size read after `{'.data' if of_data else 'unflatten'}` is the example's number in TorchScript's"
                 f" trace: `{escape.text}`",
-                "leave out `.data`"
-                if of_data
-                else "read the sizes before `unflatten`, or write `view(..., -1, ...)` instead of it",
+                "leave out `.data`" if of_data else "",
                 effects={"torchscript": Outcome.SHAPE_ERROR},
             )

@@ -15,7 +15,6 @@ class LiteralLength(Rule):
         if shape.call == "literal length":
             yield Objection(
                 f"a tensor has the example's length {shape.literal} on the dynamic axis `{shape.axis}`: `{shape.text}`",
-                "take the number from the tensor: `torch.arange(x.shape[1], device=x.device)`",
                 hints=literal_hints(shape),
             )
 

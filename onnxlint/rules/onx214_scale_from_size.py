@@ -7,7 +7,4 @@ class ScaleFromSize(Rule):
 
     def on_size_argument(self, node: Node, seen: SizeArgument) -> Objections:
         if seen.op in ("interpolate", "upsample"):
-            yield Objection(
-                f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
-                "say the size instead: `F.interpolate(x, size=(h, w))`",
-            )
+            yield Objection(f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`")

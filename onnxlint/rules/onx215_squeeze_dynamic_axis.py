@@ -8,6 +8,5 @@ class SqueezeDynamicAxis(Rule):
     def on_squeeze(self, node: Node, seen: Squeeze) -> Objections:
         if seen.dim is not None and seen.certain:  # in an arm that a size chose, the size is known
             yield Objection(
-                f"`squeeze({seen.dim})` removes a dynamic axis or keeps it, as its size is one or not: `{seen.text}`",
-                "keep the axis, or take the item that is meant: `x[0]`",
+                f"`squeeze({seen.dim})` removes a dynamic axis or keeps it, as its size is one or not: `{seen.text}`"
             )

@@ -8,6 +8,5 @@ class SlidingWindow(Rule):
     def on_size_argument(self, node: Node, seen: SizeArgument) -> Objections:
         if seen.op in ("fold", "unfold"):
             yield Objection(
-                f"`{seen.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{seen.text}`",
-                "gather by an index of `starts[:, None] + torch.arange(size)`, or export with dynamo",
+                f"`{seen.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{seen.text}`"
             )

@@ -17,9 +17,7 @@ class NegativeSizeDivision(Rule):
     """Object to a division of sizes that ONNX rounds otherwise."""
 
     def on_size_division(self, node: Node, seen: SizeDivision) -> Objections:
-        message = f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`"
-        advice = "round up with `(n + k - 1) // k`; write `n // k` and `n % k` for `divmod`"
-        yield Objection(message, advice, effects=seen.outcomes)
+        yield Objection(f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`", effects=seen.outcomes)
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: the same number for every size."""

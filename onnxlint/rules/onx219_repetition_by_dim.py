@@ -7,5 +7,4 @@ class RepetitionByDim(Rule):
 
     def on_size_repetition(self, node: Node, seen: SizeRepetition) -> Objections:
         message = f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`"
-        advice = "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`"
-        yield Objection(message, advice, effects=seen.outcomes)
+        yield Objection(message, effects=seen.outcomes)

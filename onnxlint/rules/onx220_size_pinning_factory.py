@@ -10,11 +10,7 @@ class SizePinningFactory(Rule):
     """Object to a factory function that takes its size for a number."""
 
     def on_factory_size(self, node: Node, seen: FactorySize) -> Objections:
-        yield Objection(
-            f"`{seen.op}` has no form for a dynamic size: `{seen.text}`",
-            "compute the values from `torch.arange(n)`; a triangle's indices from `torch.ones(n, n).tril().nonzero()`",
-            effects=seen.outcomes,
-        )
+        yield Objection(f"`{seen.op}` has no form for a dynamic size: `{seen.text}`", effects=seen.outcomes)
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe by a last digit: `linspace` counts from both ends, and one step alone would divide by zero."""

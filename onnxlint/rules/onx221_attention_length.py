@@ -6,7 +6,4 @@ class AttentionLength(Rule):
     """Object to an attention of torch.nn over a dynamic length, which TorchScript's exporter fixes."""
 
     def on_attention_size(self, node: Node, seen: AttentionSize) -> Objections:
-        yield Objection(
-            f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone",
-            "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",
-        )
+        yield Objection(f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone")

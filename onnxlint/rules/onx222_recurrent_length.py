@@ -9,8 +9,6 @@ class RecurrentLength(Rule):
         first = " with the steps first" if seen.time_first else ""
         yield Objection(
             f"`{seen.op}`{first} over a dynamic length: the dynamo exporter takes the example's length alone",
-            "build it with `batch_first=True` and transpose what it gets and gives"
-            if seen.time_first
-            else "use `nn.GRU` or `nn.LSTM`, or the TorchScript exporter",
+            "build it with `batch_first=True` and transpose what it gets and gives" if seen.time_first else "",
             effects=seen.outcomes,
         )

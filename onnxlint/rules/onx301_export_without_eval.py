@@ -21,7 +21,7 @@ class ExportWithoutEval(Rule):
             return
         if call.training is None and call.api != "torch.export.export":
             message = f"`{call.model}` is exported without `eval()`: {_difference(call.mode_matters)}"
-            yield Objection(message, "call `model.eval()` before the export", about=f"train mode of {call.model}")
+            yield Objection(message, about=f"train mode of {call.model}")
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: what dropout and batch norm compute changes, which is the point."""

@@ -13,10 +13,7 @@ class FunctionalDropout(Rule):
     changes_output = True
 
     def on_dropout_call(self, node: Node, call: DropoutCall) -> Objections:
-        yield Objection(
-            f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode",
-            "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",
-        )
+        yield Objection(f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode")
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Pass `training=self.training`; outside of a module's method there is no mode to pass."""

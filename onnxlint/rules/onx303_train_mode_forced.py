@@ -22,10 +22,7 @@ class TrainModeForced(Rule):
             "eval": "the overridden mode switch leaves modules in train mode",
             "build": "modules are put back in train mode after the model is built",
         }
-        yield Objection(
-            f"{where[switch.where]}: `{self.source(node)}`",
-            "leave modules in eval mode for the export; sample outside of the exported model",
-        )
+        yield Objection(f"{where[switch.where]}: `{self.source(node)}`")
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: what the modules compute changes, which is the point."""

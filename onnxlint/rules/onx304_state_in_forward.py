@@ -10,6 +10,5 @@ class StateInForward(Rule):
         if write.kind in ("cache", "global", "class") or not write.read_back:
             return
         message = f"forward writes `self.{write.name}`: an ONNX graph keeps no state from one run to the next"
-        advice = "pass the state in as an input and return the new one as an output"
         severity = Severity.NOTE if write.kind in ("attribute", "memo") else None
-        yield Objection(message, advice, severity=severity, about="what forward keeps", among="class")
+        yield Objection(message, severity=severity, about="what forward keeps", among="class")

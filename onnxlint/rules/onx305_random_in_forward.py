@@ -25,11 +25,7 @@ class RandomInForward(Rule):
         end = f"{named(refused)} cannot lower that" if refused else "the graph cannot give eager's numbers"
         message = f"`{self.source(node)}` draws from {source}; {end}"
         effects = {e: draw.outcomes.get(e, Outcome.NONDETERMINISTIC) for e in EXPORTERS} if refused else None
-        advice = (
-            "make the noise an input: the model is meant to sample"
-            if meant
-            else "pass the noise in as an input, or draw only under `if self.training:`"
-        )
+        advice = "make the noise an input: the model is meant to sample" if meant else ""
         severity = Severity.NOTE if meant and not refused else None  # what is meant has to be lowered, too
         yield Objection(message, advice, severity=severity, effects=effects, about="random draws", among="class")
 

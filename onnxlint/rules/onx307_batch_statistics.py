@@ -13,10 +13,7 @@ class BatchStatistics(Rule):
     changes_output = True
 
     def on_batch_norm_call(self, node: Node, call: BatchNormCall) -> Objections:
-        yield Objection(
-            f"`{call.text}` normalises by the statistics of each batch, in eval mode too",
-            "pass `training=self.training` with running statistics, or use group or layer norm",
-        )
+        yield Objection(f"`{call.text}` normalises by the statistics of each batch, in eval mode too")
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""

@@ -8,7 +8,6 @@ class GlobalState(Rule):
     def on_state_write(self, node: Node, write: StateWrite) -> Objections:
         if write.kind in ("global", "class") and write.read_back:
             owner = "the global" if write.kind == "global" else "the class attribute"
-            message = (
+            yield Objection(
                 f"forward changes {owner} `{write.name}`, which the next call reads: a graph keeps nothing between runs"
             )
-            yield Objection(message, "pass the state in as an input and return the new one as an output")

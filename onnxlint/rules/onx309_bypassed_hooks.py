@@ -13,8 +13,7 @@ class BypassedHooks(Rule):
 
     def on_direct_forward(self, node: Node, call: DirectForward) -> Objections:
         yield Objection(
-            f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant",
-            "call the module itself: `layer(x)`",
+            f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant"
         )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

@@ -6,7 +6,4 @@ class ClockInForward(Rule):
     """Object to the time of day in tensor arithmetic."""
 
     def on_clock_read(self, node: Node, read: ClockRead) -> Objections:
-        yield Objection(
-            f"`{read.text}` reads the clock, and the graph keeps the moment of the export",
-            "pass the time in as an input",
-        )
+        yield Objection(f"`{read.text}` reads the clock, and the graph keeps the moment of the export")

@@ -6,7 +6,4 @@ class GradientInForward(Rule):
     """Object to autograd in what is exported."""
 
     def on_gradient_call(self, node: Node, call: GradientCall) -> Objections:
-        yield Objection(
-            f"`{call.text}` takes a gradient in forward, which no graph holds",
-            "write the derivative out, or export what it is taken of and differentiate outside",
-        )
+        yield Objection(f"`{call.text}` takes a gradient in forward, which no graph holds")

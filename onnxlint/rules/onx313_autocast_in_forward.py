@@ -6,7 +6,4 @@ class AutocastInForward(Rule):
     """Object to autocast that is on inside of the model."""
 
     def on_autocast_call(self, node: Node, call: AutocastCall) -> Objections:
-        yield Objection(
-            f"`{call.text}` writes the precision of the exporting machine into the graph",
-            "put autocast around the call of the model, in the training loop, and export in full precision",
-        )
+        yield Objection(f"`{call.text}` writes the precision of the exporting machine into the graph")

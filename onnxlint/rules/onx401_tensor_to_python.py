@@ -29,8 +29,7 @@ class TensorToPython(Rule):
             yield Objection(message, advice, effects={"dynamo": Outcome.EXPORT_ERROR})
             return
         yield Objection(
-            f"`{escape.how}` reads a tensor into a Python value: `{self.source(node)}`; the trace keeps the example's",
-            "stay with tensors: arithmetic, indexing and `torch.where` take a 0-d tensor as it is",
+            f"`{escape.how}` reads a tensor into a Python value: `{self.source(node)}`; the trace keeps the example's"
         )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

@@ -40,10 +40,7 @@ class NumpyInForward(Rule):
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.numpy:
-            yield Objection(
-                f"`{self.source(node)}` leaves torch for numpy: what comes back is a constant of the graph",
-                "use the torch operator of the same name",
-            )
+            yield Objection(f"`{self.source(node)}` leaves torch for numpy: what comes back is a constant of the graph")
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: numpy computes many things in double precision, and rounds and broadcasts in ways of its own."""

@@ -17,7 +17,6 @@ class TensorFromTensor(Rule):
         if tensor.source == "tensor":
             yield Objection(
                 f"`{tensor.call}` copies the value of a tensor into a new one: it becomes a constant",
-                "use the tensor itself, `.clone()`, or `torch.stack([...])` for several",
                 effects=_COPIED if copied else None,
                 about="copies by Python" if copied else "",
                 among="class" if copied else "function",

@@ -12,8 +12,7 @@ class RepeatedIndexAdd(Rule):
 
     def on_index_add_call(self, node: Node, call: IndexAddCall) -> Objections:
         yield Objection(
-            f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",
-            "use `scatter_add` with an expanded index, which lowers right in both exporters",
+            f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats"
         )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

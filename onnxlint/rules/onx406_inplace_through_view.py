@@ -16,6 +16,5 @@ class InplaceThroughView(Rule):
             base = base.value if isinstance(base, cst.Subscript) else base.func
         yield Objection(
             f"`{self.source(node)}` is a view, and the write through it is lost in the TorchScript export",
-            "write into a slice in the line that takes it (`x[:, 0] += 1`), or compute a new tensor",
             about=f"writes into {self.source(base)}",
         )

@@ -11,5 +11,4 @@ class ComplexNumbers(Rule):
         if call.literal:
             what = f"a complex number of Python in `{call.text}`"
         message = f"{named(call.exporters)} cannot lower {what}"
-        advice = "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic"
-        yield Objection(message, advice, effects=call.outcomes, about="complex numbers", among="class")
+        yield Objection(message, effects=call.outcomes, about="complex numbers", among="class")

@@ -13,7 +13,6 @@ class CustomOperator(Rule):
             f"`{call.op}` is a custom operator or kernel: "
             + (f"only the {other} exporter has" if other else "neither exporter has")
             + " a translation for it",
-            "keep a plain PyTorch version beside it for the export, or register a translation with the exporter",
             about=f"{call.op} is custom",
             among="file",
         )

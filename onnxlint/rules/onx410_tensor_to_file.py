@@ -6,7 +6,4 @@ class TensorToFile(Rule):
     """Object to a tensor that forward stores or plots."""
 
     def on_file_write(self, node: Node, write: FileWrite) -> Objections:
-        yield Objection(
-            f"`{write.op}` stores a tensor in forward: while dynamo exports, the tensor has no data",
-            "return the tensor as an output, or store it in a hook that is not there during the export",
-        )
+        yield Objection(f"`{write.op}` stores a tensor in forward: while dynamo exports, the tensor has no data")

@@ -21,9 +21,7 @@ class DataAttribute(Rule):
         yield Objection(
             f"`{read.text}` takes the tensor out of the trace"
             + ("" if read.weight else ": the graph keeps the example's values as a constant"),
-            "write `.detach()` to read it; what forward writes belongs in its outputs"
-            if read.weight
-            else "write `.detach()`",
+            "write `.detach()` to read it; what forward writes belongs in its outputs" if read.weight else "",
             effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if read.weight else None,
             about="data of weights" if read.weight else "data",
         )

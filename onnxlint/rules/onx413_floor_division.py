@@ -14,8 +14,7 @@ class FloorDivision(Rule):
 
     def on_floor_divide(self, node: Node, division: FloorDivide) -> Objections:
         yield Objection(
-            f"`{division.text}` rounds down in PyTorch, and to zero in the TorchScript export where it is negative",
-            'write `torch.div(a, b, rounding_mode="floor")`',
+            f"`{division.text}` rounds down in PyTorch, and to zero in the TorchScript export where it is negative"
         )
 
     def fix(self, site: Site) -> Fix | None:

@@ -11,8 +11,7 @@ class InputReshaped(Rule):
 
     def on_input_reshape(self, node: Node, call: InputReshape) -> Objections:
         yield Objection(
-            f"`{call.text}` changes the shape of the input `{call.parameter}` itself: the file asks for another shape",
-            "use the function without the underscore and go on with what it returns",
+            f"`{call.text}` changes the shape of the input `{call.parameter}` itself: the file asks for another shape"
         )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

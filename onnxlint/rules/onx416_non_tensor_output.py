@@ -26,5 +26,4 @@ class NonTensorOutput(Rule):
     def on_output(self, node: Node, output: Output) -> Objections:
         if output.what in WORDS:
             message = f"forward returns {WORDS[output.what].format(output.name)}: outputs of a graph are tensors"
-            advice = "return tensors (in a tuple, a dict or a named tuple), and convert after the graph has run"
-            yield Objection(message, advice, effects=EFFECTS.get(output.what))
+            yield Objection(message, effects=EFFECTS.get(output.what))

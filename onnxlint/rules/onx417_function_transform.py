@@ -16,7 +16,4 @@ class FunctionTransform(Rule):
                 effects={"torchscript": Outcome.SHAPE_ERROR, "dynamo": Outcome.OK},
             )
             return
-        yield Objection(
-            f"{named(call.exporters)} cannot trace through `{call.op}`",
-            "write the derivative or the batched computation out in tensor operations",
-        )
+        yield Objection(f"{named(call.exporters)} cannot trace through `{call.op}`")

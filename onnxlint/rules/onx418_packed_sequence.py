@@ -10,5 +10,4 @@ class PackedSequence(Rule):
         message = (
             f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{frozen}"
         )
-        advice = "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`"
-        yield Objection(message, advice, effects=call.outcomes, about="packed sequence")
+        yield Objection(message, effects=call.outcomes, about="packed sequence")

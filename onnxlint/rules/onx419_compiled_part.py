@@ -11,8 +11,7 @@ class CompiledPart(Rule):
 
     def on_compile_call(self, node: Node, call: CompileCall) -> Objections:
         yield Objection(
-            f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it",
-            "compile the finished model where it is used, and export the plain one",
+            f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it"
         )
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:

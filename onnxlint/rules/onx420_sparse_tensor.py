@@ -8,7 +8,6 @@ class SparseTensor(Rule):
     def on_sparse_call(self, node: Node, call: SparseCall) -> Objections:
         yield Objection(
             f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it",
-            "make the matrix dense, or sum over edges with `index_select` and `scatter_add`",
             about="sparse tensors",
             among="file",
         )

@@ -7,6 +7,5 @@ class MaskedRows(Rule):
 
     def on_attention_mask(self, node: Node, mask: AttentionMask) -> Objections:
         yield Objection(
-            "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values",
-            "let rows without any key see all keys and set their result to zero (`mask | empty`)",
+            "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values"
         )

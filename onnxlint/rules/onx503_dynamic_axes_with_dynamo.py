@@ -23,7 +23,6 @@ class DynamicAxesWithDynamo(Rule):
             yield Objection(
                 "the dynamo exporter, the default since torch 2.9, matches the entries of `dynamic_axes` to the inputs"
                 f" by position: {applied}",
-                "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
                 at=at,
                 severity=severity,
                 effects={"dynamo": outcome} if refused or skipped else None,

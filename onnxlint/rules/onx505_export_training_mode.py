@@ -11,5 +11,4 @@ class ExportTrainingMode(NeedlessArgument):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.training in ("TRAINING", "TrainingMode.TRAINING"):
             message = "the export asks for training mode: dropout and batch statistics stay in the graph"
-            advice = "leave `training` at its default, and put the model in eval mode"
-            yield Objection(message, advice, at=argument_at(node, call, "training"))
+            yield Objection(message, at=argument_at(node, call, "training"))

@@ -8,5 +8,4 @@ class WeightsLoadedAfterExport(Rule):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         for span, what in call.later_loads:
             late = f"after its export in line {call.span.line}"
-            message = f"`{what}` gives the model weights {late}: the file has the old ones"
-            yield Objection(message, "load the weights first, then export", at=span)
+            yield Objection(f"`{what}` gives the model weights {late}: the file has the old ones", at=span)

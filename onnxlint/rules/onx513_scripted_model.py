@@ -15,14 +15,12 @@ class ScriptedModel(Rule):
             yield Objection(message, advice, at=span, effects={"dynamo": Outcome.EXPORT_ERROR})
         elif call.wrapping == "compile" and call.dynamo is False:
             message = "the TorchScript exporter cannot trace what `torch.compile` made"
-            advice = "export the model as it was before `torch.compile`"
-            yield Objection(message, advice, at=span, effects={"torchscript": Outcome.EXPORT_ERROR})
+            yield Objection(message, at=span, effects={"torchscript": Outcome.EXPORT_ERROR})
         elif call.wrapping == "compile":
             named = call.has_dynamic_axes or call.has_dynamic_shapes
             yield Objection(
                 "`torch.compile` hides the parameters of forward from the exporter"
                 + (": the dynamic axes do not match, and the export fails" if named else ""),
-                "export the model as it was before `torch.compile`",
                 at=span,
                 severity=None if named else Severity.NOTE,
                 effects={"dynamo": Outcome.EXPORT_ERROR},

@@ -13,7 +13,7 @@ class ParallelWrapper(Rule):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.wrapping == "parallel":
             message = "the model is wrapped for several devices: TorchScript refuses it, and dynamo sees `*inputs` only"
-            yield Objection(message, "export `model.module`", at=argument_at(node, call, "model"))
+            yield Objection(message, at=argument_at(node, call, "model"))
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the parallel wrapper is left out of the export."""

@@ -9,5 +9,4 @@ class WeightsLeftOut(NeedlessArgument):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.settings.get("export_params") is False:
             message = "`export_params=False` leaves the weights out: the file does not run by itself"
-            advice = "leave the argument out; large weights go to a second file with `external_data=True`, the default"
-            yield Objection(message, advice, at=argument_at(node, call, "export_params"))
+            yield Objection(message, at=argument_at(node, call, "export_params"))

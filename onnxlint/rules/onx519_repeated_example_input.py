@@ -14,8 +14,7 @@ class RepeatedExampleInput(Rule):
             if example.again:
                 name = f"`{example.parameter}`" if example.parameter is not None else "an input"
                 message = f"{name} is an earlier input's tensor once more: torch.export takes the two for one"
-                advice = "make a tensor of its own for every input: `.clone()` is enough"
-                yield Objection(message, advice, at=example.span)
+                yield Objection(message, at=example.span)
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: the same values in another tensor."""

@@ -19,12 +19,7 @@ class Sources:
     """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
     def __init__(
-        self,
-        discovery: Discovery,
-        settings: Settings,
-        progress: Progress,
-        overlay: Mapping[Path, bytes],
-        store: Store,
+        self, discovery: Discovery, settings: Settings, progress: Progress, overlay: Mapping[Path, bytes], store: Store
     ) -> None:
         self.count = len(discovery.files)
         self.workers = Workers(processes(settings.jobs))

@@ -192,6 +192,7 @@ def test_what_is_wrong_with_a_rule_is_a_diagnostic_and_the_run_goes_on(environme
     environment.rule("ONXLEAVES101", "raise SystemExit(0)")
     environment.rule("ONXENDS101", "raise type('End', (BaseException,), {{}})('for good')")
     environment.rule("ONXNOTHING101", "yield Objection('said', 'advice', effects={{}})")
+    environment.rule("ONXSILENT101", "yield Objection('said')")
     environment.rule("ONXFOREIGN101", "yield Objection('said', 'advice', effects={{'foo': 'bar'}})")
     environment.rule("ONXOUTCOME101", "yield Objection('said', 'advice', effects={{'dynamo': 'bar'}})")
     environment.rule("ONXTYPO101", "pass", operators="torch.stdd")
@@ -238,6 +239,7 @@ def test_what_is_wrong_with_a_rule_is_a_diagnostic_and_the_run_goes_on(environme
         "internal error in ONXRAISES101 of onxraises101 1.0: RuntimeError: in the check",
         "ONXTYPO101 of onxtypo101 1.0 watches `torch.stdd`, which is no operator of torch 2.13, 2.14",
         "internal error in ONXNOTHING101 of onxnothing101 1.0: ValueError: effects={}; it is an outcome for one or",
+        "internal error in ONXSILENT101 of onxsilent101 1.0: ValueError: an objection without advice, and the contract",
         "internal error in ONXFOREIGN101 of onxforeign101 1.0: ValueError: effects={'foo': 'bar'}; it is an outcome",
         "internal error in ONXOUTCOME101 of onxoutcome101 1.0: ValidationError: Invalid enum value 'bar'",
         "internal error in ONXLEAVES101 of onxleaves101 1.0: SystemExit: 0",
@@ -256,6 +258,13 @@ def test_what_is_wrong_with_a_rule_is_a_diagnostic_and_the_run_goes_on(environme
     explained = environment.run("explain", "ONXBARE101")
     assert (explained.returncode, explained.stdout) == (2, "")
     assert "ONXBARE101 of bare 1.0 cannot be used" in explained.stderr
+
+
+def test_the_contract_has_the_advice_that_the_rule_does_not_give(environment: Environment) -> None:
+    body = "yield Objection('said', 'something else' if call.text.startswith('torch') else '')"
+    environment.rule("ONXGOOD101", body, instead="do: it")
+    done = environment.run("check", "--static-only", "--select", "ONXGOOD101", "--output-format", "json")
+    assert {f["fix"]["title"] for f in json.loads(done.stdout)["findings"]} == {"do: it", "something else"}
 
 
 def test_an_error_in_a_fix_costs_that_fix_and_names_the_package(environment: Environment) -> None:

@@ -55,14 +55,12 @@ def _len(engine: Calling, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> 
             return dom.CONFIG
         extent = read_dim(engine, v, dom.Const(0))
         return frozen(engine, [extent], node, "len()") if isinstance(extent, (dom.Dim, dom.Data)) else extent
-    if isinstance(v, dom.Tuple):
+    if isinstance(v, dom.Tuple) or (isinstance(v, dom.Dict) and v.rest is None):
         return dom.Const(len(v.items))
     if isinstance(v, dom.Seq) and v.size is not None:
         return v.size
     if isinstance(v, dom.Shape):
         return dom.Const(len(v.tensor.dims)) if v.tensor.dims is not None else dom.CONFIG
-    if isinstance(v, dom.Dict) and v.rest is None:
-        return dom.Const(len(v.items))
     if isinstance(v, dom.Layer) and isinstance(v.items, dom.Tuple):
         return dom.Const(len(v.items.items))
     if isinstance(v, dom.Data):

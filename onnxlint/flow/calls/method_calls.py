@@ -187,16 +187,18 @@ def _layer_added(engine: InContext, owner: dom.Layer, name: str, args: Args, nod
     item = args[-1]
     if name == "extend" and isinstance(item, (dom.Tuple, dom.Seq)):
         item = element(item)
-    grown: dom.Tuple | dom.Seq
-    if isinstance(owner.items, dom.Tuple) and len(owner.items.items) < 8 and name == "append":
-        grown = dom.Tuple((*owner.items.items, item), "list")
-    elif isinstance(owner.items, dom.Tuple) and not owner.items.items:
-        grown = dom.Seq(item)
-    else:
-        old = element(owner.items) if isinstance(owner.items, (dom.Tuple, dom.Seq)) else dom.UNKNOWN
-        grown = dom.Seq(join(old, item))
-    _rebind(engine, node, replace(owner, items=grown))
+    held = owner.items if isinstance(owner.items, (dom.Tuple, dom.Seq)) else dom.Seq(dom.UNKNOWN)
+    _rebind(engine, node, replace(owner, items=_grown(held, item, name)))
     return dom.NONE
+
+
+def _grown(held: dom.Tuple | dom.Seq, item: Value, method: str) -> dom.Tuple | dom.Seq:
+    """A sequence with an item more; after anything but `append`, or of many, nobody knows how many there are."""
+    if isinstance(held, dom.Tuple) and len(held.items) < 8 and method == "append":
+        return dom.Tuple((*held.items, item), held.kind, held.trace)
+    if isinstance(held, dom.Tuple) and not held.items:
+        return dom.Seq(item)
+    return dom.Seq(join(element(held), item), held.size if isinstance(held, dom.Seq) else None, held.trace)
 
 
 _LAYER_METHODS: dict[str, Callable[[Applying, dom.Layer, str, Args, ast.AST], Value]] = {
@@ -253,13 +255,7 @@ def _of_sequence(
             item = element(item) if isinstance(item, (dom.Tuple, dom.Seq)) else dom.UNKNOWN
         if isinstance(node.func, ast.Attribute):
             outside_state.stored(engine.frames[-1], node.func.value, item)
-        if isinstance(owner, dom.Tuple) and len(owner.items) < 8 and name == "append":
-            grown: Value = dom.Tuple((*owner.items, item), owner.kind, owner.trace)
-        elif isinstance(owner, dom.Tuple) and not owner.items:
-            grown = dom.Seq(item)
-        else:
-            grown = dom.Seq(join(element(owner), item), owner.size if isinstance(owner, dom.Seq) else None, owner.trace)
-        _rebind(engine, node, grown)
+        _rebind(engine, node, _grown(owner, item, name))
         return dom.NONE
     if (
         name == "remove"

@@ -15,9 +15,6 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.node_places import Body, argument
 
-# torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
-_POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
-_PROGRAM_POSITIONS = ("mod", "args", "kwargs")
 OLDEST, LATEST = 9, 20  # opsets at which the operator table knows what the TorchScript exporter lowers
 _FUNCTIONS = ("export", "_export", "dynamo_export", "export_to_pretty_string", "utils.export", "utils._export")
 APIS = frozenset(f"torch.onnx.{name}" for name in _FUNCTIONS)
@@ -25,7 +22,7 @@ APIS = frozenset(f"torch.onnx.{name}" for name in _FUNCTIONS)
 
 def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
-    arguments: dict[str, Value] = {**dict(zip(_POSITIONS, args, strict=False)), **kwargs}
+    arguments: dict[str, Value] = {**dict(zip(observations.POSITIONS, args, strict=False)), **kwargs}
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
     if name == "torch.onnx.dynamo_export":
         unknown, arguments = unknown or "export_options" in kwargs, _of_dynamo_export(args, kwargs)
@@ -139,7 +136,7 @@ def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
 
 def record_program(engine: Recording, args: Args, kwargs: Kwargs, node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
-    arguments: dict[str, Value] = {**dict(zip(_PROGRAM_POSITIONS, args, strict=False)), **kwargs}
+    arguments: dict[str, Value] = {**dict(zip(observations.PROGRAM_POSITIONS, args, strict=False)), **kwargs}
     arguments["model"] = arguments.pop("mod", dom.Unknown())
     engine.exports_here(False)
     exporters = tuple(e for e in engine.all_exporters if e == "dynamo")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from onnxlint.base.records import grouped
-from onnxlint.flow.exports.unheld import code_of, has_layers
+from onnxlint.flow.exports.unheld import blocks_around, code_of, has_layers
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -19,15 +19,16 @@ _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
 names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
-_IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner)(?:[vV]?\d+)?$")
+_IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _KEEPS_TARGETS = re.compile(r"return \w+\((?:[^()]|\([^()]*\))*\b\w+_(target|label)s=")  # in a record
-_TRUTH = r"\[['\"](?:\w+_gt|gt_\w+)['\"]\]"  # of the annotations of a data set
+# Annotations of a data set, and labels whose scores are moved.
+_TRUTH = re.compile(r"\b(\w+)\[['\"](?:\w+_gt|gt_\w+)['\"]\]|scatter_?\( *1, *(labels?)\b|\[\w+, *(labels?)\] *=(?!=)")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
-_WAVES = re.compile(r"\bkaldi\.(?:fbank|mfcc|spectrogram)\(|\blibrosa\.(?!filters)\w+")
+_WAVES = re.compile(r"kaldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -37,10 +38,11 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
     by_file = grouped(apart, lambda c: c.module.path)
     for c in classes:
         mates = by_file.get(c.module.path, [])
-        if mates and c not in apart and not _has_weights(engine, c):
+        if mates and c not in apart:
             word = re.compile(rf"\b{c.name}\b")
             theirs = sum(len(word.findall(m.text)) for m in mates)
-            if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
+            alone = theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs
+            if alone and not _has_weights(engine, c):
                 apart.add(c)
     return frozenset(apart)
 
@@ -49,10 +51,8 @@ def gives_a_dict_each(c: ClassInfo) -> bool:
     """True for a forward whose one loop makes a list of dicts, and that gives these back and nothing else."""
     forward = c.find_method("forward")
     text = code_of(forward.text) if forward is not None and "{" in forward.text else ""
-    returned = re.findall(r"^[ \t]+return[ \t]+(\w+)[ \t]*$", text, re.MULTILINE)
-    if len(returned) != 1 or text.count("return") > 1 or len(re.findall(r"\bfor\b", text)) > 1:
-        return False
-    return re.search(rf"^[ \t]+{returned[0]} = \[\{{[^{{}}]*\}} for ", text, re.MULTILINE) is not None
+    made = re.search(r"^[ \t]+(\w+) = \[\{[^{}]*\} for [^\0]*^[ \t]+return \1$", text, re.MULTILINE)
+    return made is not None and text.count("return") == len(re.findall(r"\bfor\b", text)) == 1
 
 
 def replaced(engine: Defining, forward: FunctionUnit) -> bool:
@@ -128,7 +128,7 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
         by_name = _LOSS.match(value) or _LOSS_AMONG.match(value) or _is_filled_with_losses(text, value)
         if by_name or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
             losses += 1
-        elif not _asked_by_a_flag(text, match.start()):
+        elif not _asked_by_a_flag(text, match.end()):
             return False
     return losses > 0
 
@@ -161,7 +161,7 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
 
 def _gives_targets(forward: FunctionUnit) -> bool:
     """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
-    returned = [*_GIVES_TARGETS.findall(forward.text), *_KEEPS_TARGETS.findall(forward.text)]
+    returned = _GIVES_TARGETS.findall(forward.text) + _KEEPS_TARGETS.findall(forward.text)
     # Mostly none, and no tree is made then.
     return bool(returned) and any(p.arg in returned and default is None for p, default in forward.positional)
 
@@ -172,14 +172,9 @@ def _needs_truth(forward: FunctionUnit) -> bool:
     Who generates by a label looks that up in an embedding.
     """
     text = forward.text
-    if "_gt'" in text or '_gt"' in text or "'gt_" in text or '"gt_' in text:
-        body = re.search(r":[ \t]*(?:#.*)?\n([ \t]+)(?=\S)", text)
-        names = "|".join(p.arg for p, _ in forward.positional[1:])
-        if body is not None and names and re.search(rf"^{body[1]}\w+ = (?:{names}){_TRUTH}", text, re.MULTILINE):
-            return True
-    if "label" not in text or not re.search(r"scatter_?\( *1, *labels?\b|\[\w+, *labels?\] *=(?!=)", text):
-        return False
-    return any(p.arg in ("label", "labels") and default is None for p, default in forward.positional)
+    asked = {p.arg for p, default in forward.positional if default is None} if _TRUTH.search(text) else ()
+    truths = (m for m in _TRUTH.finditer(text) if (m[1] or m[2] or m[3]) in asked)
+    return any(m[1] is None or len([*blocks_around(text, m.start())]) == 1 for m in truths)
 
 
 def _gives_arrays(forward: FunctionUnit) -> bool:
@@ -194,12 +189,7 @@ def _gives_arrays(forward: FunctionUnit) -> bool:
 
 def _asked_by_a_flag(text: str, at: int) -> bool:
     """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
-    depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
-    for line in reversed(text[:at].split("\n")):
-        indent = len(line) - len(line.lstrip())
-        if not line.strip() or indent >= depth:
-            continue
-        depth = indent
+    for line in blocks_around(text, at):
         test = re.match(r"\s*if (not )?(\w+)\s*:", line)
         default = "True" if test is not None and test[1] else "False"
         if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None:

@@ -63,7 +63,6 @@ _SEARCHES = re.compile(r"BeamSearch|Searcher$")
 _HELD = "nn.ModuleDict()"  # which keeps the models that a search gets, and is no layer of its own
 _FEATURES = re.compile(r"stft|fbank|mel\b|s3prl", re.IGNORECASE)  # of recordings
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
-_IMPORTED = "<import>"  # a module as a whole, among what is seen
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
 _OF_A_GRAPH = re.compile(r"\.(?:[ne]data|srcdata|dstdata)\[|\.local_scope\(\)")  # one of DGL
 _COLLECTIVE = re.compile(r"\bdist(?:ributed)?\.(?:all_\w+|broadcast\w*|gather\w*|scatter\w*|reduce\w*)\(")
@@ -92,17 +91,13 @@ class Reach:
         self._imported: set[tuple[str, str]] = set()  # names, and the folder of the script that imports one
         self._inner: dict[ModuleInfo, Sequence[str]] = {}
         self.whole: dict[ModuleInfo, None] = {}  # all that these define, and import
-        units = (
-            u
-            for info in modules
-            if _OTHER_FORMAT.search(info.source.text)
-            for u in (*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values()))
-        )
+        units = (u for info in modules if _OTHER_FORMAT.search(info.source.text) for u in info.units)
         self.other_formats = [u for u in units if _OTHER_FORMAT.match(f"def {u.name}(")]
         roots = [root for info in modules for root in self._roots_of(info)]
         self.roots = [r for r in roots if f"{r[0].source.path}:{r[1]}" in only] if only else roots
-        self.skipped = [root for root in self.roots if _is_skipped(*root[:2])]
-        self.roots = [root for root in self.roots if root not in self.skipped]
+        marked = [u for info, *_ in self.roots for u in info.units if u.has_decorator("mark.skip", "unittest.skip")]
+        self.skipped = {name_of(unit): "a test that is skipped" for unit in marked}
+        self.roots = [r for r in self.roots if f"{r[0].source.path}:{r[1]}" not in self.skipped]
         apart = [root for root in self.roots if not self.is_test(*root[:2])]
         self.tests = [root for root in self.roots if root not in apart] if apart else []
         self.roots = apart or self.roots
@@ -128,8 +123,7 @@ class Reach:
     def outside(self) -> dict[str, str]:
         """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
         test = f"a test; the project exports at {self.origin}" if self.tests else ""
-        outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
-        outside |= {f"{info.source.path}:{name}": "a test that is skipped" for info, name, _ in self.skipped}
+        outside = self.skipped | {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
         modules = [info for info in self.modules if not self.is_test(info)]
         own = self._by_themselves(modules)
         # Where no class was seen, whatever is exported, no name led to it.
@@ -199,7 +193,7 @@ class Reach:
         text = info.source.text
         if "torch" not in text or not may_export(text):
             return
-        for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
+        for unit in info.units:
             line = _export_in(info, unit.node) if may_export(unit.text) else 0
             if line:
                 yield info, unit.qualname, line + unit.shift
@@ -239,8 +233,8 @@ class Reach:
         for module in (m for full in _BY_TEXT.findall(text) for m in self._modules_of(full, info)):
             self._import(module)
             self._open(module)
-        others = (m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES)
-        anything = self._configured is None and any(True for _ in others)
+        computed = [m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES]
+        anything = computed and self._configured is None
         if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True
         if _ANY_IMPORTED.search(text):
@@ -315,9 +309,9 @@ class Reach:
 
     def _import(self, info: ModuleInfo) -> None:
         """A module is imported: with it, what registers itself by a decorator."""
-        if (info, _IMPORTED) in self.seen:
+        if (info, "<import>") in self.seen:
             return
-        self.seen[info, _IMPORTED] = None
+        self.seen[info, "<import>"] = None
         for c in info.outline.classes:
             registered = any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname
             if registered and (self._configured is None or c.qualname in self._configured):
@@ -350,15 +344,11 @@ class Reach:
 
     def _seen_in(self, info: ModuleInfo) -> str:
         """What of a module an export may come to."""
-        return "\n".join(source_of(info, name) for name in self._seen_names.get(info, ()))
+        return "\n".join(source_of(info, name) for _, name in self._by_module.get(info, ()))
 
     @cached_property
-    def _seen_names(self) -> Mapping[ModuleInfo, list[str]]:
-        names: dict[ModuleInfo, list[str]] = {}
-        for info, name in self.seen:
-            if name != _IMPORTED:
-                names.setdefault(info, []).append(name)
-        return names
+    def _by_module(self) -> Mapping[ModuleInfo, Sequence[tuple[ModuleInfo, str]]]:
+        return grouped(self.seen, lambda definition: definition[0])
 
     def _is_root(self, c: ClassInfo) -> bool:
         """True for a class that exports itself, or that a function which exports names."""
@@ -428,13 +418,6 @@ class Reach:
             inner: PurePath = path.relative_to(self.top) if self.top is not None else path
             self._inner[info] = inner.with_suffix("").parts
         return self._inner[info]
-
-
-def _is_skipped(info: ModuleInfo, name: str) -> bool:
-    """True for a test that is marked to be left out, whatever holds."""
-    cls, _, method = name.rpartition(".")
-    unit = info.classes[cls].methods.get(method) if cls in info.classes else info.functions.get(name)
-    return unit is not None and unit.has_decorator("mark.skip", "unittest.skip")
 
 
 def _runs_nowhere(c: ClassInfo) -> str:

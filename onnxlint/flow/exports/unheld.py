@@ -13,14 +13,19 @@ _LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]"
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
-_OWN_BY_TEXT = re.compile(r"(?<![\w.])(?:eval|globals|locals|vars)\(|\bsys\.modules\b|__dict__")
-_BY_CONFIGURATION = re.compile(r"\b(?:instantiate|locate)\(|\bimport_module\((?=[^\0]*\bgetattr\(\w+, *\w)")
-_BY_INSPECTION = re.compile(r"\b(?:__import__|import_module)\((?=[^\0]*\bgetmembers\()")  # by no name of a class
+# Whole sources are searched for these: what begins by its letters is found fast, so what is before them is asked last.
+_BY_TEXT = "|".join(rf"{name}\((?<![\w.]{name}\()" for name in ("eval", "globals", "locals", "vars"))
+_OWN_BY_TEXT = re.compile(rf"{_BY_TEXT}|sys\.modules\b|__dict__")
+_BY_CONFIGURATION = re.compile(
+    r"instantiate\((?<!\winstantiate\()|locate\((?<!\wlocate\()|import_module\((?=[^\0]*\bgetattr\(\w+, *\w)"
+)
+_BY_INSPECTION = re.compile(r"(?:__import__|import_module)\((?=[^\0]*\bgetmembers\()")  # by no name of a class
 _EVALUATED = re.compile(r"\beval\((\w+)\) if isinstance\(\1, str\)")
 _ASKED_FOR = re.compile(r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)")
 _IMPORTS = re.compile(r"^[ \t]*(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile("[\"'#]")
+_WORD = re.compile(r"\w")
 _PART = re.compile(r"\s*self\.(\w+) *= *((?:\w+\.)*)")  # what `Name(...)` is assigned to
 _PASSED = re.compile(r"(?<!super)[=(\[:]\s*$")  # what `Name` stands behind where it is passed on, or a base
 _AS_BASE = re.compile(r"^\s*class \w+\([^()]*$|\b(?:super|isinstance)\([^()]*$")
@@ -247,7 +252,7 @@ def _is_for_training(info: ModuleInfo, part: str) -> bool:
 
 def _trains(info: ModuleInfo, text: str, at: int, inside: bool = False) -> bool:
     """True for a place under `if self.training:`, or in a method that is called under such alone (one deep)."""
-    around = [*_blocks_around(text, at)]
+    around = [*blocks_around(text, at)]
     if any(map(_TRAINING.match, around)):
         return True
     method = _METHOD.match(around[-1]) if around and not inside else None
@@ -260,7 +265,7 @@ def _trains(info: ModuleInfo, text: str, at: int, inside: bool = False) -> bool:
     return bool(places) and all(_trains(*place, inside=True) for place in places)
 
 
-def _blocks_around(text: str, at: int) -> Iterator[str]:
+def blocks_around(text: str, at: int) -> Iterator[str]:
     """The headers of the blocks that hold a place, innermost first, out to that of the function."""
     start = text.rfind("\n", 0, at) + 1
     depth = at - start - len(text[start:at].lstrip())
@@ -280,12 +285,9 @@ def is_overridden(c: ClassInfo, reached: Callable[[ModuleInfo], str] | None = No
 
     Where exports are known, `reached` gives what of a module they come to, and no more counts.
     """
-    naming = c.module.project.naming(c.name)
-    if reached is None:
-        naming = [info for info in naming if info is c.module or c.name in info.aliases]
-    if not any(f"({c.name}" in info.source.text for info in naming):
-        return False
-    if reached is None and any(info.is_package for info in naming):
+    whole = reached is None
+    naming = [i for i in c.module.project.naming(c.name) if not whole or i is c.module or c.name in i.aliases]
+    if not any(f"({c.name}" in i.source.text for i in naming) or (whole and any(i.is_package for i in naming)):
         return False  # what a package offers may be built by its users
     derived = [d for info in naming for d in info.classes.values() if d is not c and c in d.mro()]
     if not derived or any((unit := d.find_method("forward")) is None or unit.cls is c for d in derived):
@@ -300,9 +302,12 @@ def is_overridden(c: ClassInfo, reached: Callable[[ModuleInfo], str] | None = No
 
 def _mentions(text: str, name: str) -> Iterator[tuple[int, str, bool]]:
     """Where a text has a name, what is before it in its line, and whether it is called or defined there."""
-    for match in re.finditer(rf"{name}\b(?<!\w{name})", text):  # begun by its letters, it is found fast
-        start = match.start()
-        yield start, text[text.rfind("\n", 0, start) + 1 : start], text.startswith("(", match.end())
+    start = text.find(name)  # an expression for each of many names would take longer to make than to use
+    while start >= 0:
+        end = start + len(name)
+        if not _WORD.match(text, start - 1, start) and not _WORD.match(text, end):
+            yield start, text[text.rfind("\n", 0, start) + 1 : start], text.startswith("(", end)
+        start = text.find(name, end)
 
 
 def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], reached: Container[Hashable]) -> bool:
@@ -312,7 +317,6 @@ def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], r
     if not exported >= holders and not (all(h.is_module() for h in holders) and any(map(c.find_method, called))):
         return False
     use = re.compile(rf"\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
-    units = [*info.functions.values(), *(m for h in info.classes.values() for m in h.methods.values())]
     beyond = {m for h in holders for m in info.project.naming(h.name) if m is not info and m.lookup(h.name) in holders}
-    texts = [u.text for u in units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
+    texts = [u.text for u in info.units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
     return not any(map(use.search, texts))

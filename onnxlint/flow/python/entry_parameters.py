@@ -42,6 +42,32 @@ _TYPE_COMMENT = re.compile(r"#\s*type:\s*(\(.*\))\s*->")
 _CONCATENATED = re.compile(r"\btorch\.(?:con)?cat\(\s*(\w+)\s*[,)]")
 _WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MULTILINE)
 
+# The parameter at hand, in a text that was written anew for it: one expression then reads of all parameters.
+_IT = "\ua4d9"
+_HAS_OTHER_TYPE = re.compile(rf"isinstance\({_IT}, .*\bTensor\b")
+_TELLS_TRAINING = re.compile(rf"train(?<![^\W_]train)(?:ing)?(?:_\w+)? = \(?{_IT} is not None\b")
+_LOSS = r"(?>.*?loss\w{0,99}(?: = |\())"  # the first in its line and no other: lines may be very long
+_GIVES_LOSS = re.compile(rf"^( *)(?:el)?if {_IT} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 {_LOSS}.*\b{_IT}\b", re.MULTILINE)
+_SHAPES = re.compile(rf"\.(?:view|reshape|expand|unflatten)\([(\[]?(?:[^()]|\([^()]*\))*?(?<![\w.]){_IT}\s*[]),*]")
+_ASKED = re.compile(rf"\b(?:if|elif|and|or|not) {_IT}(?=:| and\b| or\b| else\b|\)|$)", re.MULTILINE)
+_KEYED = re.compile(
+    rf"""\b{_IT}(?:\.get\(|\[)["']|["'] (?:not )?in {_IT}\b|\*\*{_IT}\b|\b{_IT}\.(?:items|keys|values)\(\)"""
+)
+_KEY = re.compile(rf"(?<!for )\b(\w+) (?:not )?in {_IT}\b")
+_READ = re.compile(rf"\b(?:int|float|bool)\({_IT}\)|\b{_IT}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b")
+_EACH = re.compile(rf"^ *{_IT}\[(\w+)\] = .*\bself\.\w+\[\1\]\({_IT}\[\1\]", re.MULTILINE)
+_LISTED_OR_COUNTED = re.compile(
+    rf"\blen\({_IT}\)|isinstance\({_IT}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {_IT}$"
+    rf"|zip\(self\.\w+, ?{_IT}\b|zip\({_IT}, ?self\b|\bself\.\w+\[\w+\]\({_IT}\[\w+\]"
+    rf"|\[(\w+)\.(?:{_OF_ANY_TENSOR})\(\w*\) for \1 in {_IT}\]"
+    rf"|\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{_IT}\b|\b(?:arange|range)\((?:\w+, ?)?{_IT}\b",
+    re.MULTILINE,
+)
+_REBOUND = re.compile(rf"^[ \t]*(?:\w+, *)*{_IT}(?:, *\w+)* *=(?!=)", re.MULTILINE)
+_USED_AS_TENSOR = re.compile(
+    rf"\b{_IT}\.(?:{'|'.join(_TENSOR_METHODS)})\b|\b(?:torch|F|functional)\.(?!{_TAKE_LISTS})\w+\(\s*{_IT}\b"
+)
+
 
 def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The abstract value of a parameter of an entry point."""
@@ -55,7 +81,7 @@ def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defau
     annotation = parameter.annotation or _commented_types(unit).get(name)
     annotated = by_annotation(engine, annotation, trace, unit.module) if annotation is not None else None
     if annotated is not None:
-        if isinstance(annotated, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
+        if isinstance(annotated, dom.Instance) and _HAS_OTHER_TYPE.search(_text_about(unit, name)):
             return dom.Tensor(trace=trace)  # which is what an exporter can pass
         return dom.CONFIG if isinstance(annotated, dom.Dict) and plain_name(name) else annotated
     return _unannotated(unit, name, default, trace)
@@ -102,15 +128,13 @@ def is_label(name: str) -> bool:
 def _is_of_training(unit: FunctionUnit, name: str) -> bool:
     """True where the body says that only training passes it: `is_training = p is not None`, or a loss where it is."""
     text = _text_about(unit, name)
-    if f"{name} is not None" not in text:
+    if f"{_IT} is not None" not in text:
         return False
-    if "train" in text and re.search(rf"\b(?:\w+_)?train(?:ing)?(?:_\w+)? = \(?{name} is not None\b", text):
+    if "train" in text and _TELLS_TRAINING.search(text):
         return True
-    if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text or f"if {name} is" not in text:
+    if (name in TENSOR_NAMES and name != "y") or "mask" in name or "loss" not in text or f"if {_IT} is" not in text:
         return False
-    loss = r"(?>.*?loss\w{0,99}(?: = |\())"  # the first in its line and no other: lines may be very long
-    arm = rf"^( *)(?:el)?if {name} is not None\b.*:\n(?:\1 .*\n|\n)*?\1 {loss}.*\b{name}\b"
-    return re.search(arm, text, re.MULTILINE) is not None
+    return _GIVES_LOSS.search(text) is not None
 
 
 def _is_state_of_lstm(unit: FunctionUnit, name: str) -> bool:
@@ -119,7 +143,7 @@ def _is_state_of_lstm(unit: FunctionUnit, name: str) -> bool:
     if init is None or "nn.LSTM(" not in init.text:
         return False
     layers = re.findall(r"\bself\.(\w+) = (?:torch\.)?nn\.LSTM\(", init.text)
-    return any(re.search(rf"\bself\.{layer}\([^()\n]+, {name}\)", unit.text) for layer in layers)
+    return any(re.search(rf"\bself\.{layer}\([^()\n]+, {_IT}\)", _text_about(unit, name)) for layer in layers)
 
 
 def plain_name(name: object) -> bool:
@@ -132,20 +156,16 @@ def _is_plain(unit: FunctionUnit, name: str) -> bool:
     """True where the body shapes a tensor by the parameter (`x.reshape(x.shape[0], -1, height, width)`), or asks no
     more of it than whether it is true: `if not inference:`."""
     text = _text_about(unit, name)
-    shaped = rf"\.(?:view|reshape|expand|unflatten)\([(\[]?(?:[^()]|\([^()]*\))*?(?<![\w.]){name}\s*[]),*]"
-    if re.search(shaped, text) is not None and not used_as_tensor(unit, name):
+    if _SHAPES.search(text) is not None and not used_as_tensor(unit, name):
         return True
-    uses = len(re.findall(rf"\b{name}\b", text))
-    asked = rf"\b(?:if|elif|and|or|not) {name}(?=:| and\b| or\b| else\b|\)|$)"
-    return uses > 1 and uses - 1 == len(re.findall(asked, text, re.MULTILINE))  # one is the parameter itself
+    uses = text.count(_IT)
+    return uses > 1 and uses - 1 == len(_ASKED.findall(text))  # one is the parameter itself
 
 
 def _read_by_key(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a dict is read: `data["image"]`, `k in data` beside `data[k]`."""
-    text, methods = _text_about(unit, name), rf"\b{name}\.(?:items|keys|values)\(\)"
-    pattern = rf"""\b{name}(?:\.get\(|\[)["']|["'] (?:not )?in {name}\b|\*\*{name}\b|{methods}"""
-    keys = re.findall(rf"(?<!for )\b(\w+) (?:not )?in {name}\b", text)
-    return re.search(pattern, text) is not None or any(f"{name}[{key}]" in text for key in keys)
+    text = _text_about(unit, name)
+    return _KEYED.search(text) is not None or any(f"{_IT}[{key}]" in text for key in _KEY.findall(text))
 
 
 def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
@@ -175,20 +195,22 @@ def vararg_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg) -> d
 
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
-    pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
     text = _text_about(unit, name)
-    return re.search(pattern, text) is not None and not _has_a_layer_for_each(text, name)
+    return _READ.search(text) is not None and not _has_a_layer_for_each(text)
 
 
-def _has_a_layer_for_each(text: str, name: str) -> bool:
+def _has_a_layer_for_each(text: str) -> bool:
     """True for `x[i] = self.parts[i](x[i])`, which says more than what a comprehension does to an `x` of its own."""
-    each = rf"^ *{name}\[(\w+)\] = .*\bself\.\w+\[\1\]\({name}\[\1\]"  # once a line, however long it is
-    return f"{name}[" in text and re.search(each, text, re.MULTILINE) is not None
+    return f"{_IT}[" in text and _EACH.search(text) is not None
 
 
+@lru_cache(maxsize=256)
 def _text_about(unit: FunctionUnit, name: str) -> str:
-    """The text of a function; of one with very many parameters the lines that name this one, with those before them."""
-    return unit.text if len(unit.args.args) <= MANY else "\n".join(_lines_about(unit.text).get(name, ()))
+    """The text of a function with _IT for a parameter; of one with very many parameters the lines that name this one,
+    with those before them.
+    """
+    text = unit.text if len(unit.args.args) <= MANY else "\n".join(_lines_about(unit.text).get(name, ()))
+    return re.sub(rf"\b{name}\b", _IT, text)
 
 
 @lru_cache(maxsize=4)
@@ -206,18 +228,10 @@ def _lines_about(text: str) -> dict[str, list[str]]:
 def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     """True where a list or a number may come: by a name in the plural or by use, and no use that only a tensor has."""
     text = _text_about(unit, name)
-    if _has_a_layer_for_each(text, name):
+    if _has_a_layer_for_each(text):
         return True
     plural = re.search(r"[a-z]{2}s$|_(?:list|tuple)$", name) and not name.endswith(("ss", "pos", "bias", "gas"))
-    listed = (
-        rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
-        rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b|\bself\.\w+\[\w+\]\({name}\[\w+\]"
-        rf"|\[(\w+)\.(?:{_OF_ANY_TENSOR})\(\w*\) for \1 in {name}\]"
-    )
-    counted = rf"\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{name}\b|\b(?:arange|range)\((?:\w+, ?)?{name}\b"
-    if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
-        return False
-    return not used_as_tensor(unit, name)
+    return bool(plural or _LISTED_OR_COUNTED.search(text)) and not used_as_tensor(unit, name)
 
 
 @lru_cache(maxsize=4096)
@@ -226,7 +240,7 @@ def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
     as it concatenates them."""
     text = unit.text
     joined = set(_CONCATENATED.findall(text)) if "cat(" in text else set()
-    names = {n for n in joined if re.search(rf"^[ \t]*(?:\w+, *)*{n}(?:, *\w+)* *=(?!=)", text, re.MULTILINE) is None}
+    names = {name for name in joined if _REBOUND.search(_text_about(unit, name)) is None}
     if "list" in text or "List" in text:
         names.update(name for match in _WANTS_LISTS.findall(text) for name in match)
     return frozenset(p.arg for p, _ in unit.positional if p.arg in names and not used_as_tensor(unit, p.arg))
@@ -234,10 +248,7 @@ def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
 
 def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body uses the parameter as only a tensor is used."""
-    text = _text_about(unit, name)
-    methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
-    functions = rf"\b(?:torch|F|functional)\.(?!{_TAKE_LISTS})\w+\(\s*{name}\b"
-    return re.search(f"{methods}|{functions}", text) is not None
+    return _USED_AS_TENSOR.search(_text_about(unit, name)) is not None
 
 
 def by_annotation(engine: InContext, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:

@@ -441,6 +441,11 @@ class AskedDim(msgspec.Struct, frozen=True):
     high: int | None = None
 
 
+# torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
+POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
+PROGRAM_POSITIONS = ("mod", "args", "kwargs")  # of torch.export.export
+
+
 class ExportCall(Observation, frozen=True):
     """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
 

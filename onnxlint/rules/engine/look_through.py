@@ -98,6 +98,9 @@ def _finding(
     stated = objection.effects if objection.effects is not None else rule.effects
     if rule.plugin is not None and (not stated or not {*EXPORTERS}.issuperset(stated)):
         raise ValueError(f"effects={stated!r}; it is an outcome for one or more of {', '.join(EXPORTERS)}")
+    advice = objection.advice or rule.instead
+    if not advice:
+        raise ValueError("an objection without advice, and the contract has no `instead`")
     effects = {e: stated[e] for e in EXPORTERS if e in stated and e in exporters and e in observation.exporters}
     right = objection.effects and set(objection.effects.values()) == {Outcome.OK}  # what is wrong is something else
     if not effects or (not right and all(o is Outcome.OK for o in effects.values())):
@@ -124,7 +127,7 @@ def _finding(
         symbol=observation.symbol,
         trace=observation.trace,
         effects=effects,
-        fix=Fix(objection.advice),
+        fix=Fix(advice),
         statement=observation.statement if span.path == observation.span.path else 0,
         text=observation.text,
         hints={**{f"${name}": v for name, v in observation.described.items()}, **observation.hints, **objection.hints},

@@ -19,17 +19,18 @@ O = TypeVar("O", bound=Observation)  # noqa: E741 - the kind of observation
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What a rule has to say of an observation: the fault, and what to write instead. Its contract says the rest.
+    """What a rule has to say of an observation: the fault. Its contract says the rest.
 
-    `at`, `severity` and `effects` are passed where they differ from the node observed and the contract's: the place is
-    a node of the statement, or a span elsewhere. `hints` tell the rule's fix what the source text alone does not.
+    `advice`, which is what to write instead, `at`, `severity` and `effects` are passed where they differ from the
+    contract's `instead`, the node observed, and the contract's: the place is a node of the statement, or a span
+    elsewhere. `hints` tell the rule's fix what the source text alone does not.
     `ends` says that what is observed raises before anything else can go wrong there: what other rules object to is a
     note below it; `static_too`, that it goes wrong of an axis that is not dynamic as well. Findings `about` the same
     thing in one function, class or file (`among`) are shown as one.
     """
 
     message: str
-    advice: str
+    advice: str = ""
     at: cst.CSTNode | Span | None = None
     severity: Severity | None = None
     effects: Mapping[str, Outcome] | None = None
@@ -102,7 +103,7 @@ class Rule(cst.BatchableCSTVisitor):
         self.metadata = file.metadata
         self.reports: list[Objection] = []
 
-    def report(self, node: cst.CSTNode, message: str, advice: str, **more: Any) -> None:
+    def report(self, node: cst.CSTNode, message: str, advice: str = "", **more: Any) -> None:
         """Object to a node; `more` is what an Objection has besides."""
         self.reports.append(Objection(message, advice, node, **more))
 

@@ -4,20 +4,16 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from onnxlint.base.records import Fix
-from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
+from onnxlint.base.records import EXPORTER_NAMES, Fix
+from onnxlint.flow.state.observations import POSITIONS, PROGRAM_POSITIONS, AskedDim, Example, ExportCall
 from onnxlint.rules.engine.rule import Rule
 from onnxlint.rules.engine.site import Site, call_name
 from onnxlint.rules.helpers.call_edits import drop_argument
 
-_EXPORT = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
-_PROGRAM = ("mod", "args", "kwargs")
-_EXPORTERS = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
-
 
 def named(exporters: Iterable[str]) -> str:
     """`the TorchScript exporter and the dynamo exporter`."""
-    return " and ".join(_EXPORTERS[exporter] for exporter in exporters)
+    return " and ".join(f"the {EXPORTER_NAMES[exporter]} exporter" for exporter in exporters)
 
 
 def example_of(call: ExportCall, dim: AskedDim) -> Example | None:
@@ -31,7 +27,7 @@ def example_of(call: ExportCall, dim: AskedDim) -> Example | None:
 def argument_at(node: cst.CSTNode, call: ExportCall, name: str) -> cst.CSTNode | None:
     """Where an export call gives an argument: `name=value`, or the value alone where it goes by position."""
     arguments = node.args if isinstance(node, cst.Call) else ()
-    names = _PROGRAM if call.api == "torch.export.export" else _EXPORT
+    names = PROGRAM_POSITIONS if call.api == "torch.export.export" else POSITIONS
     front = zip(names, (a for a in arguments if a.keyword is None and a.star != "**"), strict=False)
     by_name = {a.keyword.value: a for a in arguments if a.keyword is not None}
     return by_name.get(name) or next((a if a.star else a.value for n, a in front if n == name), None)

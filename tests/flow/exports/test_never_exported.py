@@ -96,7 +96,9 @@ def test_nothing_in_a_forward_that_gives(source: str) -> None:
     assert told(source) == []
 
 
-@pytest.mark.parametrize(("name", "runs"), [("BoxMatcher", False), ("BoxMatcherV2", False), ("Matchery", True)])
+@pytest.mark.parametrize(
+    ("name", "runs"), [("BoxMatcher", False), ("BoxMatcherV2", False), ("MSSSIM", False), ("Matchery", True)]
+)
 def test_what_a_loss_is_made_of_is_seen_by_its_name(name: str, runs: bool) -> None:
     assert bool(told(model(DRAW + "return self.net(x * noise)").replace("class M", f"class {name}"))) is runs
 
