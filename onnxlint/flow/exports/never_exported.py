@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from onnxlint.base.records import grouped
-from onnxlint.flow.exports.unheld import blocks_around, has_layers
+from onnxlint.flow.exports.unheld import blocks_around, code_of, has_layers
 from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -22,6 +22,9 @@ names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
+_KEEPS_TARGETS = re.compile(r"return \w+\((?:[^()]|\([^()]*\))*\b\w+_(target|label)s=")  # in a record
+# Annotations of a data set, and labels whose scores are moved.
+_TRUTH = re.compile(r"\b(\w+)\[['\"](?:\w+_gt|gt_\w+)['\"]\]|scatter_?\( *1, *(labels?)\b|\[\w+, *(labels?)\] *=(?!=)")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
@@ -42,6 +45,14 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
             if alone and not _has_weights(engine, c):
                 apart.add(c)
     return frozenset(apart)
+
+
+def gives_a_dict_each(c: ClassInfo) -> bool:
+    """True for a forward whose one loop makes a list of dicts, and that gives these back and nothing else."""
+    forward = c.find_method("forward")
+    text = code_of(forward.text) if forward is not None and "{" in forward.text else ""
+    made = re.search(r"^[ \t]+(\w+) = \[\{[^{}]*\} for [^\0]*^[ \t]+return \1$", text, re.MULTILINE)
+    return made is not None and text.count("return") == len(re.findall(r"\bfor\b", text)) == 1
 
 
 def replaced(engine: Defining, forward: FunctionUnit) -> bool:
@@ -90,6 +101,7 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         or _runs_exports(unit)
         or _gives_arrays(unit)
         or _gives_targets(unit)
+        or _needs_truth(unit)
     ):
         return True
     if _WAVES.search(cls.text) and not has_layers(cls):
@@ -149,8 +161,20 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
 
 def _gives_targets(forward: FunctionUnit) -> bool:
     """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
-    returned = _GIVES_TARGETS.findall(forward.text)  # mostly none, and no tree is made then
+    returned = _GIVES_TARGETS.findall(forward.text) + _KEEPS_TARGETS.findall(forward.text)
+    # Mostly none, and no tree is made then.
     return bool(returned) and any(p.arg in returned and default is None for p, default in forward.positional)
+
+
+def _needs_truth(forward: FunctionUnit) -> bool:
+    """True for a forward that reads annotations out of its input in any case, or moves the scores of the given labels.
+
+    Who generates by a label looks that up in an embedding.
+    """
+    text = forward.text
+    asked = {p.arg for p, default in forward.positional if default is None} if _TRUTH.search(text) else ()
+    truths = (m for m in _TRUTH.finditer(text) if (m[1] or m[2] or m[3]) in asked)
+    return any(m[1] is None or len([*blocks_around(text, m.start())]) == 1 for m in truths)
 
 
 def _gives_arrays(forward: FunctionUnit) -> bool:

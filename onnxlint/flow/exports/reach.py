@@ -16,6 +16,7 @@ from posixpath import dirname, join, normpath
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.dict_flags import keys_of_flags
+from onnxlint.flow.exports.never_exported import gives_a_dict_each
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, has_layers, is_overridden, names_layers, unconfigured, unnamed
@@ -37,6 +38,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
 # What it imports or makes is computed, but where the name begins with a library's: `f"torchvision.models.{name}"`.
 _ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w+)\.)?")
+_BY_TEXT = re.compile(r"\bimport_module\(\s*['\"]([\w.]+)['\"]\s*\)")
 _CONFIG = re.compile(r"(?:fromfile|from_file|LazyConfig\.load)\(\s*['\"]([\w./-]+\.py)['\"]")
 _BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
 _WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what it imports may register anything
@@ -93,6 +95,9 @@ class Reach:
         self.other_formats = [u for u in units if _OTHER_FORMAT.match(f"def {u.name}(")]
         roots = [root for info in modules for root in self._roots_of(info)]
         self.roots = [r for r in roots if f"{r[0].source.path}:{r[1]}" in only] if only else roots
+        marked = [u for info, *_ in self.roots for u in info.units if u.has_decorator("mark.skip", "unittest.skip")]
+        self.skipped = {name_of(unit): "a test that is skipped" for unit in marked}
+        self.roots = [r for r in self.roots if f"{r[0].source.path}:{r[1]}" not in self.skipped]
         apart = [root for root in self.roots if not self.is_test(*root[:2])]
         self.tests = [root for root in self.roots if root not in apart] if apart else []
         self.roots = apart or self.roots
@@ -118,7 +123,7 @@ class Reach:
     def outside(self) -> dict[str, str]:
         """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
         test = f"a test; the project exports at {self.origin}" if self.tests else ""
-        outside = {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
+        outside = self.skipped | {f"{info.source.path}:{name}": test for info, name, _ in self.tests}
         modules = [info for info in self.modules if not self.is_test(info)]
         own = self._by_themselves(modules)
         # Where no class was seen, whatever is exported, no name led to it.
@@ -129,7 +134,7 @@ class Reach:
         for c, reason in own.items():
             if c in named:
                 outside[name_of(c)] = named[c]
-            elif bounded and not self.is_seen(c):
+            elif bounded and (not self.is_seen(c) or is_overridden(c, self._seen_in)):
                 outside[name_of(c)] = f"not reached from {self.origin}"
             elif reason and (models or reason == _SCRIPTED) and not (bounded and self._may_be_whole(c, reason)):
                 outside[name_of(c)] = reason
@@ -225,7 +230,11 @@ class Reach:
             return
         self.seen[info, name] = None
         text = source_of(info, name)
-        anything = any(m not in LIBRARIES for m in _ANYTHING.findall(text)) and self._configured is None
+        for module in (m for full in _BY_TEXT.findall(text) for m in self._modules_of(full, info)):
+            self._import(module)
+            self._open(module)
+        computed = [m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES]
+        anything = computed and self._configured is None
         if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True
         if _ANY_IMPORTED.search(text):
@@ -333,6 +342,14 @@ class Reach:
         """True for a class that an export may come to, as far as names tell."""
         return (c.module, c.qualname.partition(".")[0]) in self.seen
 
+    def _seen_in(self, info: ModuleInfo) -> str:
+        """What of a module an export may come to."""
+        return "\n".join(source_of(info, name) for _, name in self._by_module.get(info, ()))
+
+    @cached_property
+    def _by_module(self) -> Mapping[ModuleInfo, Sequence[tuple[ModuleInfo, str]]]:
+        return grouped(self.seen, lambda definition: definition[0])
+
     def _is_root(self, c: ClassInfo) -> bool:
         """True for a class that exports itself, or that a function which exports names."""
         return (c.module, c.qualname) in self.exporting or c.name in self._in_roots
@@ -369,6 +386,8 @@ class Reach:
             return ""
         if _COLLECTIVE.search(c.text):
             return "it exchanges tensors with other processes, and has no layers"
+        if gives_a_dict_each(c):
+            return "it makes a dict for each element of the batch, and has no layers"
         if "Frontend" in c.name and _FEATURES.search(c.text):
             return "it makes features of recordings, before the model that is exported"
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))

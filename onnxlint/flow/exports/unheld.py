@@ -280,16 +280,20 @@ def blocks_around(text: str, at: int) -> Iterator[str]:
                 return
 
 
-def is_overridden(c: ClassInfo) -> bool:
-    """True for a class that others derive from, each with a forward of its own, and that nothing else names."""
-    naming = [info for info in c.module.project.naming(c.name) if info is c.module or c.name in info.aliases]
-    if not any(f"({c.name}" in info.source.text for info in naming) or any(info.is_package for info in naming):
+def is_overridden(c: ClassInfo, reached: Callable[[ModuleInfo], str] | None = None) -> bool:
+    """True for a class that others derive from, each with a forward of its own, and that nothing else names.
+
+    Where exports are known, `reached` gives what of a module they come to, and no more counts.
+    """
+    whole = reached is None
+    naming = [i for i in c.module.project.naming(c.name) if not whole or i is c.module or c.name in i.aliases]
+    if not any(f"({c.name}" in i.source.text for i in naming) or (whole and any(i.is_package for i in naming)):
         return False  # what a package offers may be built by its users
     derived = [d for info in naming for d in info.classes.values() if d is not c and c in d.mro()]
     if not derived or any((unit := d.find_method("forward")) is None or unit.cls is c for d in derived):
         return False
-    for info in naming:
-        for _, head, called in _mentions(info.source.text, c.name):
+    for text in (reached(info) if reached is not None else info.source.text for info in naming):
+        for _, head, called in _mentions(text, c.name):
             used = head != "class " if called else head[-1:] in ("'", '"') or _PASSED.search(head)
             if used and not _AS_BASE.search(head):
                 return False

@@ -66,6 +66,16 @@ WRAPPERS = {
     "predictions beside targets": model(
         DRAW + 'y = self.net(x * noise)\nreturn {"preds": y, "target": targets}', "x, targets"
     ),
+    "a record with targets": model(
+        DRAW + "return Result(\n    scores=self.net(x * noise), row_targets=x)", "x, target"
+    ),
+    "what an annotation of the data begins": model(
+        DRAW + "mask = data['first_gt'].float()\nreturn self.net(x * noise) + mask", "x, data"
+    ),
+    "scores that a label moves": model(DRAW + "x[noise, label] = self.net(noise)\nreturn x * noise", "x, label"),
+    "scores with a margin": model(
+        DRAW + "x.scatter_(1, labels.view(-1, 1), 1)\nreturn self.net(x * noise)", "x, labels"
+    ),
     "arrays of arrays": model(
         "y = np.zeros([x.shape[0], 3])\nfor i, row in enumerate(x):\n    y[i] = fit(row)\nreturn y"
     ),
@@ -86,7 +96,9 @@ def test_nothing_in_a_forward_that_gives(source: str) -> None:
     assert told(source) == []
 
 
-@pytest.mark.parametrize(("name", "runs"), [("BoxMatcher", False), ("BoxMatcherV2", False), ("MSSSIM", False), ("Matchery", True)])
+@pytest.mark.parametrize(
+    ("name", "runs"), [("BoxMatcher", False), ("BoxMatcherV2", False), ("MSSSIM", False), ("Matchery", True)]
+)
 def test_what_a_loss_is_made_of_is_seen_by_its_name(name: str, runs: bool) -> None:
     assert bool(told(model(DRAW + "return self.net(x * noise)").replace("class M", f"class {name}"))) is runs
 
@@ -146,6 +158,13 @@ MODELS = {
         DRAW + 'out = {}\nout["loss"] = noise.mean()\nout["boxes"] = x * noise\nreturn out'
     ),
     "a loss among outputs": model(DRAW + 'return {"logits": x * noise, "loss": noise.mean()}'),
+    "what it has for training besides": model(
+        DRAW + "if self.training:\n    x = data['first_gt']\nreturn x * noise", "x, data"
+    ),
+    "what a label asks for": model(DRAW + "return x[label] * noise", "x, label"),
+    "scores that a label moves if one comes": model(
+        DRAW + "if label is not None:\n    x[:, label] = 0\nreturn x * noise", "x, label=None"
+    ),
     "something lossless": model(DRAW + "lossless = x * noise\nreturn lossless"),
 }
 

@@ -155,6 +155,16 @@ def test_an_export_call_of_a_test_counts_only_where_there_is_no_other() -> None:
     assert both == {"export.py": "", "tests/test_export.py": "a test; the project exports at /nowhere/export.py:5"}
 
 
+@pytest.mark.parametrize("mark", ["pytest.mark.skip(reason='slow')", "unittest.skip('slow')", "pytest.mark.slow"])
+@pytest.mark.parametrize("method", [False, True])
+def test_an_export_call_of_a_test_that_is_skipped_never_runs(mark: str, method: bool) -> None:
+    head, _, body = SCRIPT.partition("def main():\n")
+    test = f"@{mark}\ndef test_export(self=None):\n{body}"
+    test = "class TestExport:\n" + "".join(f"    {line}\n" for line in test.splitlines()) if method else test
+    why = "a test that is skipped" if ".skip(" in mark else ""
+    assert _calls({"tests/test_export.py": head + test}) == {"tests/test_export.py": why}
+
+
 def test_an_export_in_an_arm_that_is_off_by_default_counts() -> None:
     """A script's flags say nothing of what a project exports."""
     script = SCRIPT.replace("def main():\n    torch", "def main(full=False):\n    if full:\n        torch")
@@ -288,6 +298,41 @@ def test_a_module_imported_by_a_text_that_is_known_is_the_only_one() -> None:
     script += "    m = import_module('nets.' + NAME).Net()\n    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
     files = {"export.py": script, "nets/__init__.py": "", "nets/one.py": _net("Net"), "nets/two.py": _net("Net")}
     assert _outside(files) == {"nets/one.py": "", "nets/two.py": "not reached from /nowhere/export.py:7"}
+
+
+def _beyond(files: dict[str, str]) -> set[str]:
+    """The names of the classes that no name leads to from the exports."""
+    outside = Reach(list(project_of(files).modules.values())).outside()
+    return {name.rpartition(":")[2] for name, why in outside.items() if why.startswith("not reached")}
+
+
+@pytest.mark.parametrize(
+    ("module", "beyond"), [("'nets.one'", {"Two"}), ("'library.nets'", {"One", "Two"}), ("name", set())]
+)
+def test_of_a_module_imported_by_a_literal_any_name_may_be_meant_and_of_no_other(module: str, beyond: set[str]) -> None:
+    script = SCRIPT.replace("from model", "from importlib import import_module\nfrom model")
+    script = script.replace("main():\n", f"main(name):\n    part = getattr(import_module({module}), name)\n")
+    files = {"export.py": script, "model.py": _net("Net"), "nets/one.py": _net("One"), "nets/two.py": _net("Two")}
+    assert _beyond({**files, "nets/__init__.py": ""}) == beyond
+
+
+@pytest.mark.parametrize(("more", "beyond"), [("", {"Net"}), ("    net = base.Net()\n", set())])
+def test_the_forward_of_a_class_that_an_exported_one_derives_from_and_replaces(more: str, beyond: set[str]) -> None:
+    """Others may build that class; from the export nothing leads to its forward."""
+    script = "import torch\nimport base\nfrom base import *\n\nclass Deployed(Net):\n    def forward(self, x):\n"
+    script += f"        return -x\n\ndef main():\n{more}    torch.onnx.export(Deployed(), torch.zeros(1, 3), 'm')\n"
+    train = "from base import Net\n\ndef train():\n    fit(Net())\n"
+    assert _beyond({"export.py": script, "base.py": _net("Net"), "train.py": train}) == beyond
+
+
+@pytest.mark.parametrize(
+    ("last", "why"), [("", "it makes a dict for each element of the batch, and has no layers"), ("[0]", "")]
+)
+def test_a_class_that_makes_a_dict_of_each_element(last: str, why: str) -> None:
+    """These are no outputs of a graph, and made so on purpose."""
+    post = _net("Post").replace("return x", "x = x + 1")
+    post = post.replace("return -x", f"results = [{{'box': box}} for box in x]\n        return results{last}")
+    assert _outside({"model.py": _net("Model"), "post.py": post}) == {"model.py": "", "post.py": why}
 
 
 def test_a_known_caller_leaves_the_opset_that_the_function_has_for_a_default() -> None:
