@@ -1,3 +1,4 @@
+from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import SizeArgument
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
@@ -10,4 +11,6 @@ class ScaleFromSize(Rule):
             yield Objection(
                 f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
                 "say the size instead: `F.interpolate(x, size=(h, w))`",
+                effects=None if seen.sure else {"torchscript": Outcome.EXPORT_ERROR},
+                static_too=True,
             )
