@@ -175,6 +175,11 @@ class FunctionUnit:
         """True for the forward of an autograd.Function that tells the TorchScript exporter what to write for it."""
         return self.cls is not None and self.name == "forward" and "symbolic" in self.cls.methods
 
+    @property
+    def of_autograd(self) -> bool:
+        """True for a method of an autograd.Function, which is written around what autograd cannot look into."""
+        return self.cls is not None and any(b.startswith("torch.autograd") for b in self.cls.external_bases())
+
     def has_decorator(self, *names: str) -> bool:
         """True when a decorator's dotted name ends with one of `names`."""
         return bool(self.decorators) and any(d == n or d.endswith("." + n) for d in self.decorators for n in names)

@@ -14,7 +14,7 @@ class DimAsAttribute(Rule):
 
     def on_size_attribute(self, node: Node, seen: SizeAttribute) -> Objections:
         message = f"`{seen.parameter}` of `{seen.op}` is a dynamic size, and a constant in the file: `{seen.text}`"
-        yield Objection(message, effects=seen.outcomes)
+        yield Objection(message, effects=seen.outcomes, about=f"`{seen.parameter}` of `{seen.op}`")
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe by a last digit: a mean adds in another order than a pooling."""

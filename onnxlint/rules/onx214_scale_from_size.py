@@ -1,3 +1,4 @@
+from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import SizeArgument
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 
@@ -7,4 +8,8 @@ class ScaleFromSize(Rule):
 
     def on_size_argument(self, node: Node, seen: SizeArgument) -> Objections:
         if seen.op in ("interpolate", "upsample"):
-            yield Objection(f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`")
+            yield Objection(
+                f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
+                effects=None if seen.sure else {"torchscript": Outcome.EXPORT_ERROR},
+                static_too=True,
+            )

@@ -73,3 +73,17 @@ def test_what_lowers_nowhere_is_told_once_for_a_class_by_its_name(lines: Lines) 
     assert lines("a = torch.kthvalue(x, 1)[0]\nreturn a + torch.kthvalue(x, 2)[0]", "ONX404") == [1]
     assert lines("a = torch.kthvalue(x, 1)[0]\nreturn a + x.median()", "ONX404") == [1, 2]
     assert lines("a = torch.sparse.mm(x, x)\nreturn torch.sparse.mm(a, x)", "ONX420") == [1]
+
+
+def test_a_size_in_a_list_of_attributes_stops_torchscript_where_the_batch_alone_is_dynamic(lines: Lines) -> None:
+    body = "y = {}\nreturn y if x.sum() > 0 else -y"
+    assert lines(body.format("F.max_pool2d(x, (x.size(2), x.size(3)))"), "ONX211") == [1]
+    assert lines(body.format("torch.roll(x, (x.size(2) // 2, 1), (2, 3))"), "ONX211") == [1]
+    assert lines(body.format("F.max_pool2d(x, x.size(2))"), "ONX211") == []  # one number is written as it is
+    assert lines(body.format("F.conv2d(x, i, padding=(x.size(2), 1))"), "ONX211") == []
+
+
+def test_a_factor_from_a_size_stops_torchscript_whatever_is_dynamic(lines: Lines) -> None:
+    body = "y = F.interpolate(x, scale_factor=8 / x.shape[2]{})\nreturn y if x.sum() > 0 else -y"
+    assert lines(body.format(""), "ONX214") == [1]
+    assert lines(body.format(", recompute_scale_factor=True"), "ONX214") == []

@@ -194,6 +194,7 @@ _FUNCTIONS: dict[str, Function] = {
 def torch_call(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """A call of a function or class of torch."""
     op = name.rpartition(".")[2]
+    name = f"torch.{op}" if op.endswith("Tensor") else name  # `torch.cuda.FloatTensor` too
     function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
     if function is not None:
         return function(LibraryCall(engine, op, name, args, kwargs, node))
@@ -264,6 +265,10 @@ _TORCH: dict[str, Function] = {
     ),
     **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
     **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(dom.UNKNOWN)),
+    **dict.fromkeys(
+        ("torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"),
+        lambda call: dom.External(f"cpp_extension.{call.op}"),
+    ),
     "torch.jit.load": lambda _call: dom.Scripted("load"),
     **dict.fromkeys(NAMES["function-marks"], _first(dom.CONFIG)),
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow.lowering.unexportable_calls import emit
+from onnxlint.base.records import Outcome
+from onnxlint.flow.lowering.unexportable_calls import Form, emit
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import InContext, Lowering
@@ -56,7 +57,8 @@ def operator(engine: Lowering, call: Call) -> bool:
 
 def _scale(engine: Lowering, call: Call) -> None:
     factor = call.arg(2, "scale_factor")
-    size_use(engine, call.node, obs.SizeArgument, "scale", call.op, _symbol(factor))
+    if not dom.is_true(call.kwargs.get("recompute_scale_factor")):
+        size_use(engine, call.node, obs.SizeArgument, "scale", call.op, _symbol(factor))
     scaled = call.arg(1, "size") in (None, dom.NONE) and factor not in (None, dom.NONE)
     if scaled and call.arg(3, "mode") == dom.Const("area"):  # a pooling to a size that is computed
         emit(engine, call.node, obs.Call, call.name, "scale: area", call.op, detail="mode='area'")
@@ -222,21 +224,37 @@ def _attributes(engine: Lowering, call: Call) -> None:
     for form in ("attribute", "attribute: shape", "attribute: groups"):
         entry = engine.table.curated[form].get(call.op)
         for position, name in entry.arguments if entry is not None else ():
-            dim = _symbol(call.arg(position, name))
+            v = call.arg(position, name)
+            dim = _symbol(v)
             if form == "attribute: shape":
-                t = call.tensor
-                dynamic = bool(t.axes) if t.dims is not None else engine.context.axes.declared != ()
-                if dynamic and t.source == "input" and _reads_shape(engine, call.node, position, name):
+                if _has_dynamic_axis(engine, call.tensor) and _reads_shape(engine, call.node, position, name):
                     emit(engine, call.node, obs.SizeAttribute, call.op, form, parameter=name)
                     return
             elif dim is not None and (dim.sure or (form == "attribute" and name not in _OF_CHANNELS)):
-                size_use(engine, call.node, obs.SizeAttribute, form, call.op, dim, parameter=name)
+                dim, outcomes = _of_attribute(engine, call, form, dim, alone=v is dim)
+                size_use(engine, call.node, obs.SizeAttribute, outcomes, call.op, dim, parameter=name)
                 return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
         sizes = size.items if isinstance(size, dom.Tuple) else size.tensor.dims if isinstance(size, dom.Shape) else None
         dim = next((d for d in (sizes or ())[2:] if isinstance(d, dom.Dim) and d.site is None), None)
         size_use(engine, call.node, obs.SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
+
+
+def _of_attribute(engine: Lowering, call: Call, form: str, dim: dom.Dim, alone: bool) -> tuple[dom.Dim, Form]:
+    """A size as an attribute, and what exporters make of it: TorchScript takes one alone for a number in some."""
+    outcomes = alone and engine.table.outcomes("attribute: one", call.op)
+    outcomes = outcomes or engine.table.outcomes(form, call.op)
+    refused = {e: o for e, o in outcomes.items() if e == "torchscript" and o is Outcome.EXPORT_ERROR}
+    if dim.sure or not refused or not _has_dynamic_axis(engine, call.tensor, sure=True):
+        return dim, outcomes
+    return replace(dim, axes=frozenset(("batch",))), refused  # which reads each size by a node, whatever is dynamic
+
+
+def _has_dynamic_axis(engine: Lowering, t: dom.Tensor, sure: bool = False) -> bool:
+    if t.dims is None and t.lead is None:
+        return t.source == "input" and engine.context.axes.declared != ()
+    return t.source == "input" and any(isinstance(d, dom.Dim) and (d.sure or not sure) for d in t.extents)
 
 
 def _reads_shape(engine: Lowering, node: ast.AST, position: int, name: str) -> bool:
@@ -324,7 +342,7 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
 
 
 def size_use(
-    engine: Lowering, node: ast.AST, kind: type[obs.SizeUse], form: str, op: str, dim: dom.Dim | None, /, **fields: Any
+    engine: Lowering, node: ast.AST, kind: type[obs.SizeUse], form: Form, op: str, dim: dom.Dim | None, /, **fields: Any
 ) -> None:
     """Record a use of the size `dim`, if there is one, with what the overlay has under `form`."""
     if dim is not None:

@@ -12,7 +12,7 @@ from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
-from onnxlint.project.outline import is_compiled
+from onnxlint.project.outline import LIBRARIES, is_compiled
 
 # What the name of a function says alone, by the form that the overlay has it under.
 _KINDS: dict[str, type[obs.Call]] = {
@@ -22,6 +22,17 @@ _KINDS: dict[str, type[obs.Call]] = {
     "autocast": obs.AutocastCall,
     "packed": obs.PackingCall,
     "file": obs.FileWrite,
+}
+_NO_KERNELS = LIBRARIES | {
+    "builtins",
+    "collections",
+    "copy",
+    "itertools",
+    "logging",
+    "scipy",
+    "time",
+    "torchvision",
+    "warnings",
 }
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 _OF_NO_DATA = ("shape", "size", "dim", "ndim", "device", "dtype", "new_zeros", "new_ones", "new_empty", "new_full")
@@ -56,7 +67,7 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
             emit(engine, node, kind, name, {**table.outcomes(form, plain), **kept})
         elif kind not in (obs.FileWrite, obs.Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
             emit(engine, node, kind, name, form, plain)
-    elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
+    elif _is_kernel(engine, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
         emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]))
         _written_by_kernel(engine, values, node)
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
@@ -162,11 +173,13 @@ def bypassed(engine: Lowering, called: dom.Layer, node: ast.AST) -> None:
         emit(engine, node, obs.DirectForward, called.name, "direct forward")
 
 
-def _is_kernel(table: OpTable, name: str) -> bool:
+def _is_kernel(engine: Lowering, name: str) -> bool:
+    table, unit = engine.table, engine.frames[-1].unit
     if name.startswith("torch.ops."):
         return name.count(".") >= 3 and name.split(".")[2] not in _OWN_NAMESPACES
     root, *modules = name.split(".")[:-1] or [name]
     compiled = root != "torch" and any(map(is_compiled, (root, *modules)))
+    compiled |= "." in name and root not in _NO_KERNELS and unit is not None and unit.of_autograd
     return compiled or (root in table.curated["custom: package"] and name not in table.curated["custom: plain"])
 
 

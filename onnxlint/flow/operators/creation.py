@@ -116,7 +116,9 @@ def _by_sizes(call: Call, sizes: Sequence[dom.Value], kind: str | None) -> dom.T
     if dim is None or not all(isinstance(v, (dom.Dim, dom.Const, dom.Config)) for v in extents):
         return None
     source = "axis" if extents is sizes and len(sizes) == 1 else "axes"
-    call.engine.emit(observations.TensorFromPython, call.node, dim.trace, call=call.name, source=source, sure=dim.sure)
+    unit, sure = call.engine.frames[-1].unit, dim.sure
+    if unit is None or not unit.of_autograd:  # where it is what a kernel fills
+        call.engine.emit(observations.TensorFromPython, call.node, dim.trace, call=call.name, source=source, sure=sure)
     return call.made(sizes if extents is sizes else None, kind)
 
 

@@ -58,6 +58,8 @@ def dotted(engine: Defining, full: str, importer: ModuleInfo) -> Value:
             inner = engine.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
             if inner == UNKNOWN and isinstance(v, PyModule) and is_compiled(name):  # which is built beside the sources
                 return External(full[full.index(name) :])
+            if inner == UNKNOWN and isinstance(v, PyModule) and v.info.is_package and name != parts[-1]:
+                return External(full)  # of a module that is not among the sources
             v = inner
         return v
     return of_a_library(engine, full)

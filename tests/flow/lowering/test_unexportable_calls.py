@@ -514,3 +514,31 @@ def test_what_a_kernel_writes_its_result_into_depends_on_the_inputs() -> None:
     branch = "Branch data: rows.shape[0] < 3"
     assert branch in told(forward(body.format(call="ops.roi_ext.pool(x, out)") + arms))
     assert branch not in told(forward(body.format(call="ops.roi_ext.pool(out)") + arms))
+
+
+KERNELS = """
+import somewhere
+from torch.utils.cpp_extension import load
+built = load(name="fast", sources=["fast.cu"])
+class Fast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return {called}(x)
+class M(nn.Module):
+    def forward(self, x):
+        return Fast.apply(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "kernel"),
+    [("built.run", True), ("somewhere.run", True), ("torch.relu", False), ("warnings.warn", False), ("print", False)],
+)
+def test_what_an_autograd_function_calls_in_a_package_of_its_own_is_a_kernel(called: str, kernel: bool) -> None:
+    found = {code for code, _, _ in findings_of(KERNELS.format(called=called))}
+    assert ("ONX409" in found) is kernel
+
+
+def test_a_legacy_constructor_of_cuda_is_one_of_torch() -> None:
+    model = "class M(nn.Module):\n    def forward(self, x):\n        return torch.cuda.FloatTensor(x.size(0), 3) + x\n"
+    assert {code for code, _, _ in findings_of(model)} == {"ONX203"}
