@@ -158,11 +158,13 @@ def _read_by_key(unit: FunctionUnit, name: str) -> bool:
 
 
 def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
-    """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
+    """The same where the entry point is what is exported: a flag that is off by default, or a number that is nothing by
+    default, is known to be that."""
     v = entry_value(engine, unit, parameter, default)
     if not isinstance(v, dom.Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
         return v
-    off = default.value is False or (default.value is None and _is_flag(parameter, default))
+    nothing = type(default.value) in (bool, int, float) and not default.value
+    off = nothing or (default.value is None and _is_flag(parameter, default))
     return dom.Config(default=dom.Const(default.value)) if off else v
 
 

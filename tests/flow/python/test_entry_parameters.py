@@ -119,6 +119,8 @@ def test_a_flag_that_is_off_is_known_to_be_off_in_what_is_exported() -> None:
     v = of("x, fast=False", exported=True)
     assert isinstance(v, Config)
     assert v.default == Const(False)
+    assert of("x, mask_ratio=0.0", exported=True) == Config(default=Const(0.0))
+    assert of("x, mask_ratio=0.5", exported=True) == of("x, mask_ratio=0.0") == CONFIG
     on = of("x, fast=True", exported=True)
     assert isinstance(on, Config)
     assert on.default is None
