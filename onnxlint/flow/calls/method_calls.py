@@ -228,7 +228,9 @@ def _dict_value(owner: dom.Dict, args: Args) -> Value:
     if value is owner.rest and isinstance(default, dom.Const) and isinstance(default.literal, (bool, str)):
         off = isinstance(key, dom.Const) and TRAINING_FLAG.fullmatch(str(key.literal))
         return dom.Const(False) if off else dom.CONFIG  # a flag beside the tensors of a batch
-    return value if value is not None else default
+    if value is None:
+        return default
+    return dom.or_none(value) if owner.merged or value is owner.rest else value
 
 
 def _dict_method(owner: dom.Dict, name: str, args: Args) -> Value:

@@ -221,7 +221,7 @@ class Arithmetic(Running):
 
     def _compare(self, operator: ast.cmpop, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
         if isinstance(operator, (ast.Is, ast.IsNot)):
-            return dom.Const(isinstance(operator, ast.Is)) if a == dom.NONE == b else dom.CONFIG
+            return _is_none(operator, a, node.left) if dom.is_none(b) else dom.CONFIG
         if (
             isinstance(a, dom.Dim)
             and dom.as_int(b) == 0
@@ -294,6 +294,14 @@ class Arithmetic(Running):
         if isinstance(a, dom.Dim) and isinstance(b, (dom.Tuple, dom.Seq, dom.Dict)):
             return dom.Dim(a.axes, None, None, False, a.trace)
         return dom.CONFIG
+
+
+def _is_none(operator: ast.Is | ast.IsNot, v: dom.Value, node: ast.expr) -> dom.Value:
+    """`x is None`; of an attribute nobody knows what has been put there meanwhile."""
+    if dom.is_none(v):
+        return dom.Const(isinstance(operator, ast.Is))
+    decided = dom.is_no_none(v) and not isinstance(node, ast.Attribute)
+    return dom.Const(isinstance(operator, ast.IsNot)) if decided else dom.CONFIG
 
 
 def _is_label_of_input(key: dom.Value, v: dom.Value) -> bool:

@@ -87,7 +87,7 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
             return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
     listed = isinstance(annotated, dom.Seq) and v.parameter and not _asks_for_a_tensor(engine)
     if unshaped and (listed or parameter.arg in lists_of_tensors(unit)):
-        return dom.Seq(replace(v, lead=None, parameter=""))
+        return dom.Seq(replace(v, lead=None, parameter=""), optional=v.optional)
     # In another function it is no longer what the model was given.
     return replace(v, parameter="") if v.parameter and v.trace is not None and _is_called(engine) else v
 

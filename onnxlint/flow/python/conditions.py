@@ -80,7 +80,7 @@ class Conditions(Arithmetic):
                 if isinstance(node.op, ast.And) and _tells_forms(node.values[i - 1], value):
                     continue
                 self.narrowing(node.values[i - 1])(isinstance(node.op, ast.And))
-                result = self._test_both(result, value, isinstance(node.op, ast.Or))
+                result = self._test_both(result, value, node.values[i - 1], isinstance(node.op, ast.Or))
             self.scope.names.update(before)
             return result
         with self.engine.within(testing=True):
@@ -139,11 +139,15 @@ class Conditions(Arithmetic):
         cls = self.eval(call.args[1]) if len(call.args) == 2 else dom.UNKNOWN
         return self.engine.built_last(cls.info) if isinstance(cls, dom.ClassRef) and cls.info.is_module() else None
 
-    def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
-        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
+    def _test_both(self, left: Test, second: ast.expr, first: ast.expr, stops: bool) -> Test:
+        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`.
+
+        After `self.dynamic or`, a size is asked for where that flag is off, and then no axis is dynamic. A flag that
+        makes a model do after `self.training or` what training does is as off as the constructor leaves it.
+        """
         mask = self.engine.context.exporters
         exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
-        asked = left.usual is stops
+        asked = left.usual is stops or (stops and "dynamic" in last_name(first))
         with self.engine.within(exporters=exporters, asked=self.engine.context.asked or asked):
             right = self.test(second) if exporters else Test([], {})
         verdict: dict[str, bool | None] = {}
@@ -159,8 +163,16 @@ class Conditions(Arithmetic):
             ]
             reads = [read for read in kept if read[1]]
         reads += [(v, m, a or asked) for v, m, a in right.reads if m]
-        usual = stops if stops in (left.usual, right.usual) else left.usual if left.usual is right.usual else None
-        return Test(reads, verdict, usual)
+        return Test(reads, verdict, self._both_usually(left.usual, right.usual, stops, first, second))
+
+    def _both_usually(
+        self, left: bool | None, right: bool | None, stops: bool, first: ast.expr, second: ast.expr
+    ) -> bool | None:
+        if stops and _ends_in_eval(first, False) and isinstance(self.bound, dom.Instance) and is_own(second):
+            held = self.bound.object.attrs.get(last_name(second), dom.UNKNOWN)
+            if dom.or_default(held) == dom.Const(False):
+                return False
+        return stops if stops in (left, right) else left if left is right else None
 
     def e_boolean(self, node: ast.BoolOp) -> dom.Value:
         """`a and b` as a value: its truth is asked of `a`."""
@@ -242,8 +254,8 @@ class Conditions(Arithmetic):
                     for value in test.values:
                         self.narrowing(value)(arm != negated)
             elif isinstance(test, ast.Compare) and _asks_for_none(test):
-                if isinstance(test.left, ast.Name) and (arm != negated) == isinstance(test.ops[0], (ast.Is, ast.Eq)):
-                    self.scope.names[test.left.id] = dom.NONE
+                if isinstance(test.left, ast.Name):
+                    self._narrow_none(test.left.id, (arm != negated) == isinstance(test.ops[0], (ast.Is, ast.Eq)))
             elif isinstance(test, ast.Call) and last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
             elif isinstance(test, ast.Call) and last_name(test.func) == "hasattr" and arm == negated:
@@ -255,6 +267,12 @@ class Conditions(Arithmetic):
                     self.scope.names[name] = replace(t, dims=shapes.unknown(t, CLIP, self.engine.context.axes))
 
         return narrow
+
+    def _narrow_none(self, name: str, holds: bool) -> None:
+        if holds:
+            self.scope.names[name] = dom.NONE
+        elif name in self.scope.names:
+            self.scope.names[name] = dom.and_no_none(self.scope.names[name])
 
     def _narrow_item(self, call: ast.Call, item: ast.Subscript, holds: bool) -> None:
         """In the arm where `isinstance(batch["target"], list)` holds, that item of a dict is no tensor."""

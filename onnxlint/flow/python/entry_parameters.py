@@ -39,6 +39,7 @@ _REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((
 # `(images, "images")` in `for given, name in [(images, "images"), (metas, "metas")]:` over a check of `given`.
 _REFUSED_IN_TURN = rf"\((\w+), \W\w+\W\)(?=[^]\n]*\]:\s+if not isinstance\(\w+, {_LISTS}:\s+raise\b)"
 _TYPE_COMMENT = re.compile(r"#\s*type:\s*(\(.*\))\s*->")
+_EACH_TYPE = re.compile(r"^\s*(\w+)(?: *=[^#,\n]*)?,?[ \t]*#[ \t]*type:[ \t]*([\w.]+(?:\[.*\])?)[ \t]*$", re.MULTILINE)
 _CONCATENATED = re.compile(r"\btorch\.(?:con)?cat\(\s*(\w+)\s*[,)]")
 _WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MULTILINE)
 
@@ -70,7 +71,11 @@ _USED_AS_TENSOR = re.compile(
 
 
 def entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
-    """The abstract value of a parameter of an entry point."""
+    """The abstract value of a parameter of an entry point, which may be called with None."""
+    return dom.or_none(_entry_value(engine, unit, parameter, default))
+
+
+def _entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     name = parameter.arg
     if name in _IN_USE and _is_flag(parameter, default) and _HIDES_TO_LEARN.search((unit.cls or unit).text):
         return dom.Const(_IN_USE[name])
@@ -109,7 +114,8 @@ def _unannotated(unit: FunctionUnit, name: str, default: ast.expr | None, trace:
 
 @lru_cache(maxsize=4096)
 def _commented_types(unit: FunctionUnit) -> dict[str, ast.expr]:
-    """The types that a comment gives, as torchvision has them for TorchScript: `# type: (List[Tensor], int) -> ...`"""
+    """The types that comments give, as torchvision has them for TorchScript: `# type: (List[Tensor], int) -> ...`, or
+    one behind each parameter."""
     comment = _TYPE_COMMENT.search(unit.text)
     try:
         types = ast.parse(comment[1], mode="eval").body if comment is not None else None
@@ -117,7 +123,10 @@ def _commented_types(unit: FunctionUnit) -> dict[str, ast.expr]:
         return {}
     given = types.elts if isinstance(types, ast.Tuple) else [types] if types is not None else []
     names = [p.arg for p, _ in unit.positional][unit.cls is not None :]
-    return dict(zip(names, given, strict=True)) if len(names) == len(given) else {}
+    each = _EACH_TYPE.findall(unit.text) if comment is not None else ()
+    if len(names) == len(given) and not each:
+        return dict(zip(names, given, strict=True))
+    return {name: ast.Constant(text) for name, text in each if name in names}
 
 
 def is_label(name: str) -> bool:
@@ -169,11 +178,13 @@ def _read_by_key(unit: FunctionUnit, name: str) -> bool:
 
 
 def exported_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
-    """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
+    """The same where the entry point is what is exported: a flag that is off by default, or a number that is nothing by
+    default, is known to be that."""
     v = entry_value(engine, unit, parameter, default)
     if not isinstance(v, dom.Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
         return v
-    off = default.value is False or (default.value is None and _is_flag(parameter, default))
+    nothing = type(default.value) in (bool, int, float) and not default.value
+    off = nothing or (default.value is None and _is_flag(parameter, default))
     return dom.Config(default=dom.Const(default.value)) if off else v
 
 
@@ -302,7 +313,7 @@ def _of_the_project(engine: InContext, node: ast.expr, trace: dom.Trace, module:
         return dom.UNKNOWN
     with engine.within(describing=engine.context.describing + 1):
         members = {  # those of its bases first
-            name: by_annotation(engine, annotation, trace, info.module) or dom.UNKNOWN
+            name: dom.or_none(by_annotation(engine, annotation, trace, info.module) or dom.UNKNOWN)
             for info in reversed(cls.mro())
             for name, annotation in _fields_of(info.text)
         }
@@ -352,7 +363,7 @@ def _subscripted(engine: InContext, node: ast.Subscript, trace: dom.Trace, modul
         case [_, ast.Constant(str(text))] if name in _JAXTYPING:
             return _jaxtyped(text, name, trace)
     if name in ("Optional", "Union", "Annotated"):
-        return _united([by_annotation(engine, p, trace, module) for p in parts], trace)
+        return dom.or_none(_united([by_annotation(engine, p, trace, module) for p in parts], trace))
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
         inner = by_annotation(engine, parts[0], trace, module)
         if len(parts) > 1 and any(type(by_annotation(engine, p, trace, module)) is not type(inner) for p in parts[1:]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -85,8 +85,12 @@ class _Literals(type):
 class _Tuples(type):
     """The class of tuples and lists of known length: of one that is too long, only what it holds is known."""
 
-    def __call__(cls, items: tuple[Value, ...], kind: str = "tuple", trace: Trace | None = None) -> Any:
-        return super().__call__(items, kind, trace) if len(items) <= WEIGHT else Seq(_any_of(items), None, trace)
+    def __call__(
+        cls, items: tuple[Value, ...], kind: str = "tuple", trace: Trace | None = None, optional: bool = False
+    ) -> Any:
+        if len(items) > WEIGHT:
+            return Seq(_any_of(items), None, trace, optional)
+        return super().__call__(items, kind, trace, optional)
 
 
 class _Plain:
@@ -152,7 +156,7 @@ class Dim(_Plain):
     """A Python integer (or a comparison of some) that depends on the dynamic axes `axes`; `example` is its value there.
 
     `site` is set once the exporter's symbol was turned into a plain Python number: where, and by what.
-    `plain` tells an axis as it stands from arithmetic on it.
+    `plain` tells an axis as it stands from arithmetic on it. `optional` is True where None may stand in its place.
     """
 
     axes: frozenset[str]
@@ -162,6 +166,7 @@ class Dim(_Plain):
     trace: Trace | None = field(default=None, compare=False, repr=False)
     form: str = field(default="", compare=False)  # "remainder", "equal", FRACTION, MULTIPLE
     least: int = COUNT
+    optional: bool = False
 
     def __post_init__(self) -> None:
         if self.example is not None and self.example not in NUMBERS:
@@ -214,7 +219,7 @@ class Tensor(_Plain):
     negative), `signed` (differences of each with each), `float`, `bool`, `complex` or None. `view` names what an
     in-place write would reach. `guessed` is True where only the lack of an annotation speaks for a tensor: it may as
     well be a list or a number. `parameter` names the parameter of the exported forward that this still is. `distinct`
-    marks the indices of a sort along the only axis: none repeats.
+    marks the indices of a sort along the only axis: none repeats. `optional` is True where None may stand in its place.
     """
 
     dims: tuple[Extent, ...] | None = None
@@ -227,6 +232,7 @@ class Tensor(_Plain):
     guessed: bool = False
     parameter: str = ""
     distinct: bool = False
+    optional: bool = False
 
     def __post_init__(self) -> None:
         if self.dims is not None and len(self.dims) > AXES:
@@ -255,11 +261,12 @@ class Tensor(_Plain):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Tuple(_Holder, metaclass=_Tuples):
-    """A tuple or list of known length."""
+    """A tuple or list of known length; `optional` where None may stand in its place."""
 
     items: tuple[Value, ...]
     kind: str = "tuple"
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    optional: bool = False
 
     def __post_init__(self) -> None:
         items = self.items
@@ -276,6 +283,7 @@ class Seq(_Holder):
     item: Value
     size: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    optional: bool = False
 
     def __post_init__(self) -> None:
         size = self.size.weight if self.size is not None else 0
@@ -520,6 +528,7 @@ class Truth(_Plain):
 # Every kind of value; of two kinds that join, what comes later stands for both.
 _Lower = Scripted | Unknown | Const | Truth | Config | External | PyModule | ClassRef | Super | Partial | Method
 Value = _Lower | Lambda | Function | Layer | Instance | Dict | Tuple | Seq | Shape | Dim | Array | Data | Tensor
+_OPTIONAL = (Tensor, Dim, Tuple, Seq)
 Args: TypeAlias = list[Value]  # what a call gives by position, and by name
 Kwargs: TypeAlias = dict[str, Value]
 
@@ -610,6 +619,23 @@ def is_ellipsis(v: Value) -> bool:
 def is_none(v: Value) -> bool:
     """True for the literal None."""
     return isinstance(v, Const) and v.value is None
+
+
+def or_none(v: Value) -> Value:
+    """What is this value or None."""
+    return replace(v, optional=True) if isinstance(v, _OPTIONAL) else v
+
+
+def and_no_none(v: Value) -> Value:
+    """The value where it is known not to be None."""
+    return replace(v, optional=False) if isinstance(v, _OPTIONAL) else v
+
+
+def is_no_none(v: Value) -> bool:
+    """True for what None cannot stand in the place of; of weights an attribute may hold none."""
+    if type(v) is Tensor and (v.guessed or v.source == "weight"):
+        return False
+    return not v.optional if isinstance(v, _OPTIONAL) else isinstance(v, Const) and v.value is not None
 
 
 def is_true(v: Value | None) -> bool:

@@ -46,6 +46,8 @@ def join(a: dom.Value, b: dom.Value) -> dom.Value:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
+        if not dom.is_no_none(lower):
+            upper = dom.or_none(upper)
         unread = type(lower) is dom.Unknown and type(upper) is dom.Instance
         if unread or (type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}):
             _pass_over(lower)
@@ -113,7 +115,8 @@ def _order(v: dom.Value) -> tuple[str, int, str]:
 def _join_dim(a: dom.Dim, b: dom.Dim) -> dom.Value:
     example, least = a.example if a.example == b.example else None, max(a.least, b.least)
     site, plain = _earlier(a.site, b.site), a.plain and b.plain
-    return dom.Dim(a.axes | b.axes, example, site, plain, a.trace or b.trace, least=least)
+    axes, trace, optional = a.axes | b.axes, a.trace or b.trace, a.optional or b.optional
+    return dom.Dim(axes, example, site, plain, trace, least=least, optional=optional)
 
 
 def _earlier(a: dom.Site | None, b: dom.Site | None) -> dom.Site | None:
@@ -145,7 +148,8 @@ def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
     view, parameter = a.view if a.view == b.view else None, a.parameter if a.parameter == b.parameter else ""
     made_at, trace = a.made_at if a.made_at == b.made_at else None, a.trace or b.trace
     source, guessed, distinct = dom.common_source((a, b)), a.guessed and b.guessed, a.distinct and b.distinct
-    return dom.Tensor(dims, lead, source, kind, view, made_at, trace, guessed, parameter, distinct)
+    optional = a.optional or b.optional
+    return dom.Tensor(dims, lead, source, kind, view, made_at, trace, guessed, parameter, distinct, optional)
 
 
 def _join_shape(a: dom.Shape, b: dom.Shape) -> dom.Value:
@@ -163,12 +167,14 @@ def _join_read(a: Any, b: Any) -> dom.Value:
 
 
 def _join_sequences(a: Any, b: Any) -> dom.Value:
+    optional = a.optional or b.optional
     if isinstance(a, dom.Tuple) and isinstance(b, dom.Tuple) and len(a.items) == len(b.items):
         kind = a.kind if a.kind == b.kind else "tuple"
-        return dom.Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), kind, a.trace or b.trace)
+        items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
+        return dom.Tuple(items, kind, a.trace or b.trace, optional)
     item = join(element(a), element(b))
     sizes = [s.size for s in (a, b) if isinstance(s, dom.Seq) and s.size is not None]
-    return dom.Seq(item, join_all(sizes), a.trace or b.trace)
+    return dom.Seq(item, join_all(sizes), a.trace or b.trace, optional)
 
 
 def element(v: dom.Tuple | dom.Seq) -> dom.Value:

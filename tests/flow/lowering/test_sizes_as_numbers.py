@@ -60,3 +60,9 @@ class M(nn.Module):
 )
 def test_a_batch_is_cut(made: str, cut: bool) -> None:
     assert any(line.startswith("SizeSplit") for line in told(CUT.format(made=made))) is cut
+
+
+@pytest.mark.parametrize(("size", "seen"), [("queries.shape[0]", 0), ("x.shape[0]", 1), ("queries.shape[1]", 1)])
+def test_what_is_repeated_by_the_batch_of_another_input_has_one_row(size: str, seen: int) -> None:
+    forward = f"    def forward(self, x: Tensor, queries: Tensor):\n        return x.repeat_interleave({size}, 0)\n"
+    assert len(told(f"class M(nn.Module):\n{forward}")) == seen

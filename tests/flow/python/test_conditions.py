@@ -187,3 +187,62 @@ class M(nn.Module):
 def test_a_length_that_has_to_be_that_of_the_model_is_none_to_unroll_a_loop_for(check: str, held: bool) -> None:
     loops = [text for text in told(HELD.format(check=check)) if text.startswith("Loop")]
     assert bool(loops) is not held
+
+
+CALLED = """
+def longest(lengths, most=None, pad=None):
+    if most is None:
+        most = lengths.max().item()
+    return lengths[:most] if pad is None else lengths[: pad.sum().item()]
+class M(nn.Module):
+    def forward(self, x, lengths=None):
+        {call}
+"""
+LEFT_OUT = "Escape .item() data: lengths.max().item()"
+
+
+@pytest.mark.parametrize(
+    ("call", "seen"),
+    [
+        ("return longest(lengths, x.shape[1])", []),
+        ("return longest(lengths, 3)", []),
+        ("return longest(lengths, most=x + 1)", []),
+        ("return longest(lengths, [1, 2])", []),
+        ("return longest(lengths)", [LEFT_OUT]),
+        ("return longest(lengths, x.shape[1] if self.bounded else None)", [LEFT_OUT]),
+        ("if lengths is not None:\n            return longest(x, lengths)", []),
+        ("if lengths is None:\n            lengths = x.sum(1)\n        return longest(x, lengths)", []),
+    ],
+)
+def test_an_arm_for_what_is_left_out_runs_where_a_caller_may_leave_it_out(call: str, seen: list[str]) -> None:
+    assert [line for line in told(CALLED.format(call=call)) if line == LEFT_OUT] == seen
+
+
+def test_with_a_flag_for_dynamic_sizes_what_else_asks_for_a_size_is_not_asked() -> None:
+    body = "if {test}:\n    return x + 1\nreturn x"
+    assert told_sure(body.format(test="self.dynamic or x.shape[0] > 4")) == [False]
+    assert told_sure(body.format(test="self.ready or x.shape[0] > 4")) == [True]
+
+
+def told_sure(body: str) -> list[bool]:
+    """Whether each branch that a forward with this body has is sure."""
+    lines = textwrap.indent(body, " " * 8)
+    source = f"class M(nn.Module):\n    dynamic = ready = False\n    def forward(self, x: Tensor):\n{lines}\n"
+    return [o.sure for o in facts_of(source) if isinstance(o, Branch)]
+
+
+@pytest.mark.parametrize(("flag", "sure"), [("self.kept", False), ("self.kept is None", True), ("keep", True)])
+def test_a_flag_for_what_only_training_does_is_as_off_as_it_begins(flag: str, sure: bool) -> None:
+    source = f"""
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = False
+    def forward(self, x: Tensor, keep: int):
+        if keep > 0 and (self.training or {flag}):
+            return x * x.max().item()
+        return x
+    def keep(self):
+        self.kept = True
+"""
+    assert [o.sure for o in facts_of(source)] == [sure]

@@ -8,7 +8,21 @@ import pytest
 from analysing import PRELUDE, findings_of, running
 
 from onnxlint.flow.python.entry_parameters import entry_value, exported_value, may_be_plain, vararg_value
-from onnxlint.flow.values.domain import CONFIG, NONE, UNKNOWN, Config, Const, Dict, Instance, Seq, Tensor, Value
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    Config,
+    Const,
+    Dict,
+    Instance,
+    Seq,
+    Tensor,
+    Value,
+    and_no_none,
+    is_no_none,
+    or_none,
+)
 
 RECORD = """
 from dataclasses import dataclass
@@ -25,11 +39,13 @@ Loop = list["Loop"]
 
 
 def of(parameter: str, body: str = "return 0", exported: bool = False) -> Value:
-    """What the last parameter of a function with this body is taken for."""
+    """What the last parameter of a function with this body is taken for, None aside."""
     engine, info = running(f"{PRELUDE}{RECORD}def f({parameter}):\n    {body}\n")
     unit = info.functions["f"]
     last, default = unit.positional[-1]
-    return (exported_value if exported else entry_value)(engine, unit, last, default)
+    v = (exported_value if exported else entry_value)(engine, unit, last, default)
+    assert isinstance(v, Const) or not is_no_none(v)  # anybody may call it with None
+    return and_no_none(v)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +58,7 @@ def of(parameter: str, body: str = "return 0", exported: bool = False) -> Value:
         ("list[Tensor]", Seq(Tensor())),
         ("Images", Seq(Tensor())),
         ("dict[str, Tensor]", Dict((), Tensor())),
-        ("Table", Dict((("image", Tensor()),))),
+        ("Table", Dict((("image", or_none(Tensor())),))),
         ("Tensor | list[Tensor]", Tensor(guessed=True)),
         ("int", CONFIG),
         ("Loop", Seq(UNKNOWN)),
@@ -63,7 +79,7 @@ def test_a_comment_may_say_the_type() -> None:
 def test_a_record_has_the_values_of_its_fields() -> None:
     batch = of("v: Batch")
     assert isinstance(batch, Instance)
-    assert batch.object.attrs == {"image": Tensor(), "scale": CONFIG}
+    assert batch.object.attrs == {"image": or_none(Tensor()), "scale": CONFIG}
 
 
 def test_axes_by_jaxtyping() -> None:
@@ -103,6 +119,8 @@ def test_a_flag_that_is_off_is_known_to_be_off_in_what_is_exported() -> None:
     v = of("x, fast=False", exported=True)
     assert isinstance(v, Config)
     assert v.default == Const(False)
+    assert of("x, mask_ratio=0.0", exported=True) == Config(default=Const(0.0))
+    assert of("x, mask_ratio=0.5", exported=True) == of("x, mask_ratio=0.0") == CONFIG
     on = of("x, fast=True", exported=True)
     assert isinstance(on, Config)
     assert on.default is None
@@ -199,3 +217,8 @@ def test_what_tensors_are_shaped_by_is_a_size(body: str, value: Value) -> None:
 def test_what_a_model_in_use_hides_from_itself_is_nothing(parameter: str, body: str, value: Value) -> None:
     """Models of fairseq learn what a mask hides; in use they are asked for features alone."""
     assert of(parameter, body) == value
+
+
+def test_each_parameter_may_have_its_type_behind_it() -> None:
+    given = "x,  # type: Tensor\n      sizes=None  # type: List[Tuple[int, int]]\n      "
+    assert of(given, "# type: (...) -> Tensor\n    return x") == Seq(Seq(CONFIG))

@@ -47,6 +47,7 @@ from onnxlint.flow.values.domain import (
     Tuple,
     Unknown,
     Value,
+    or_none,
 )
 from onnxlint.flow.values.joins import join, join_all, widen
 from onnxlint.flow.values.node_places import Body, Place
@@ -306,8 +307,9 @@ def test_an_unknown_value_that_may_be_none_stays_unknown() -> None:
 
 
 def test_a_tensor_that_may_be_missing_is_a_tensor() -> None:
-    assert join(NONE, Tensor()) == Tensor()
-    assert join(Tensor(), CONFIG) == Tensor()
+    assert join(NONE, Tensor()) == or_none(Tensor())
+    assert join(Tensor(), CONFIG) == or_none(Tensor())
+    assert join(Tensor(), Tuple(())) == Tensor()
 
 
 def test_ranks_that_differ_leave_the_first_dim() -> None:
