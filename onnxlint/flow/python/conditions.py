@@ -142,12 +142,11 @@ class Conditions(Arithmetic):
     def _test_both(self, left: Test, second: ast.expr, first: ast.expr, stops: bool) -> Test:
         """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`.
 
-        After `self.dynamic or`, a size is asked for where that flag is off, and then no axis is dynamic. A flag that
-        makes a model do after `self.training or` what training does is as off as the constructor leaves it.
+        A flag that makes a model do after `self.training or` what training does is as off as the constructor leaves it.
         """
         mask = self.engine.context.exporters
         exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
-        asked = left.usual is stops or (stops and "dynamic" in last_name(first))
+        asked = left.usual is stops
         with self.engine.within(exporters=exporters, asked=self.engine.context.asked or asked):
             right = self.test(second) if exporters else Test([], {})
         verdict: dict[str, bool | None] = {}

@@ -218,12 +218,6 @@ def test_an_arm_for_what_is_left_out_runs_where_a_caller_may_leave_it_out(call: 
     assert [line for line in told(CALLED.format(call=call)) if line == LEFT_OUT] == seen
 
 
-def test_with_a_flag_for_dynamic_sizes_what_else_asks_for_a_size_is_not_asked() -> None:
-    body = "if {test}:\n    return x + 1\nreturn x"
-    assert told_sure(body.format(test="self.dynamic or x.shape[0] > 4")) == [False]
-    assert told_sure(body.format(test="self.ready or x.shape[0] > 4")) == [True]
-
-
 def told_sure(body: str) -> list[bool]:
     """Whether each branch that a forward with this body has is sure."""
     lines = textwrap.indent(body, " " * 8)
