@@ -32,7 +32,7 @@ class RemovedExportArgument(NeedlessArgument):
             return
         if call.api in FUNCTIONS:
             message = f"torch no longer has `{call.api}`"
-            yield Objection(message, f"call {FUNCTIONS[call.api]}", ends=True, about=f"removed {call.api}")
+            yield Objection(message, f"call {FUNCTIONS[call.api]}", about=f"removed {call.api}")
             return
         for name in call.arguments:
             if name in ARGUMENTS:
