@@ -628,7 +628,7 @@ def or_none(v: Value) -> Value:
 
 def and_no_none(v: Value) -> Value:
     """The value where it is known not to be None."""
-    return replace(v, optional=False) if isinstance(v, _OPTIONAL) else v
+    return replace(v, optional=False) if isinstance(v, _OPTIONAL) and v.optional else v
 
 
 def is_no_none(v: Value) -> bool:

@@ -128,8 +128,8 @@ def _earlier(a: dom.Site | None, b: dom.Site | None) -> dom.Site | None:
 
 
 def join_extents(a: dom.Extent, b: dom.Extent) -> dom.Extent:
-    """Join two sizes of one axis."""
-    joined = join(a, b)
+    """Join two sizes of one axis, which there is."""
+    joined = dom.and_no_none(join(a, b))
     assert isinstance(joined, (dom.Dim, dom.Const, dom.Config, dom.Data))
     return joined
 
