@@ -45,8 +45,7 @@ class Contract:
     What is found by running alone, at a call in its function of a name in `shows_at_calls_of`, is shown as one with it.
     What is `said_once` of several calls in a file, or in versions of it, in the same words is shown at the first.
     Every call of its `operators`, by canonical name, is observed. `instead` is what to write, in a line, where the rule
-    says nothing else. `plugin` is where a rule of a package comes from, and
-    `version` a hash of that.
+    says nothing else. `plugin` is where a rule of a package comes from, and `version` a hash of that.
     """
 
     code: str

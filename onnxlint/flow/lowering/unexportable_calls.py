@@ -1,6 +1,7 @@
 """Calls that no graph can hold, or that a graph holds wrongly: what a function's name and arguments tell."""
 
 import ast
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -23,17 +24,7 @@ _KINDS: dict[str, type[obs.Call]] = {
     "packed": obs.PackingCall,
     "file": obs.FileWrite,
 }
-_NO_KERNELS = LIBRARIES | {
-    "builtins",
-    "collections",
-    "copy",
-    "itertools",
-    "logging",
-    "scipy",
-    "time",
-    "torchvision",
-    "warnings",
-}
+_NO_KERNELS = LIBRARIES | sys.stdlib_module_names | {"scipy", "torchvision"}
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 _OF_NO_DATA = ("shape", "size", "dim", "ndim", "device", "dtype", "new_zeros", "new_ones", "new_empty", "new_full")
 _DISTRIBUTIONS_OF_OTHERS = ("Independent", "TransformedDistribution")  # what they hold was asked

@@ -278,7 +278,10 @@ class Tuple(_Holder, metaclass=_Tuples):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Seq(_Holder):
-    """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters."""
+    """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters.
+
+    `optional` is True where None may stand in its place.
+    """
 
     item: Value
     size: Value | None = None

@@ -517,6 +517,7 @@ def test_what_a_kernel_writes_its_result_into_depends_on_the_inputs() -> None:
 
 
 KERNELS = """
+import operator, warnings
 import somewhere
 from torch.utils.cpp_extension import load
 built = load(name="fast", sources=["fast.cu"])
@@ -532,7 +533,14 @@ class M(nn.Module):
 
 @pytest.mark.parametrize(
     ("called", "kernel"),
-    [("built.run", True), ("somewhere.run", True), ("torch.relu", False), ("warnings.warn", False), ("print", False)],
+    [
+        ("built.run", True),
+        ("somewhere.run", True),
+        ("torch.relu", False),
+        ("warnings.warn", False),
+        ("operator.neg", False),
+        ("print", False),
+    ],
 )
 def test_what_an_autograd_function_calls_in_a_package_of_its_own_is_a_kernel(called: str, kernel: bool) -> None:
     found = {code for code, _, _ in findings_of(KERNELS.format(called=called))}
