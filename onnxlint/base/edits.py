@@ -16,6 +16,12 @@ def lines_of(text: str) -> list[str]:
     return _NEWLINE.split(text) if "\r" in text else text.split("\n")
 
 
+def whole_word(name: str) -> str:
+    """An expression for a name, or a dotted one, as no part of another. `re` finds what begins by letters 30 times as
+    fast as what begins by `\\b`, so what is before them is asked last."""
+    return rf"{(escaped := re.escape(name))}(?<!\w{escaped})\b"
+
+
 class Lines:
     """Where each line of a text begins: places (line and column from 1) to offsets, and back."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from onnxlint.base.edits import whole_word
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.unheld import blocks_around, code_of, has_layers
 from onnxlint.flow.state.protocols import Defining
@@ -23,11 +24,13 @@ _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _KEEPS_TARGETS = re.compile(r"return \w+\((?:[^()]|\([^()]*\))*\b\w+_(target|label)s=")  # in a record
-# Annotations of a data set, and labels whose scores are moved.
+# Annotations of a data set, and labels whose scores are moved; what either has in it.
+_OF_TRUTH = re.compile(r"_gt['\"]|['\"]gt_|1, *labels?\b|labels?\] *=")
 _TRUTH = re.compile(r"\b(\w+)\[['\"](?:\w+_gt|gt_\w+)['\"]\]|scatter_?\( *1, *(labels?)\b|\[\w+, *(labels?)\] *=(?!=)")
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
+_OF_FILE = re.compile("filename|_(?:path|dir|folder)")  # seen fast: no tree is made for most
 _WAVES = re.compile(r"kaldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
@@ -39,7 +42,7 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
     for c in classes:
         mates = by_file.get(c.module.path, [])
         if mates and c not in apart:
-            word = re.compile(rf"\b{c.name}\b")
+            word = re.compile(whole_word(c.name))
             theirs = sum(len(word.findall(m.text)) for m in mates)
             alone = theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs
             if alone and not _has_weights(engine, c):
@@ -96,7 +99,7 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         return True
     unit = cls.find_method("forward")
     if unit is not None and (
-        any(_FILE.fullmatch(p.arg) for p, _ in unit.positional)
+        (_OF_FILE.search(unit.text) is not None and any(_FILE.fullmatch(p.arg) for p, _ in unit.positional))
         or _gives_a_loss(engine, cls, unit)
         or _runs_exports(unit)
         or _gives_arrays(unit)
@@ -135,7 +138,7 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
 
 def _is_filled_with_losses(text: str, value: str) -> bool:
     """True for a variable whose items a forward assigns one by one, each a loss: `out["kl_loss"] = ...`."""
-    name = re.match(r"(\w+)[ \t]*(?:#|$)", value, re.MULTILINE)
+    name = re.match(r"(\w+)[ \t]*(?:#|$)", value, re.MULTILINE) if "oss" in text else None
     made = re.search(rf"^[ \t]+{name[1]} = (?=\{{)", text, re.MULTILINE) if name is not None else None
     if made is not None and _LOSS_AMONG.match(text, made.end()) is not None:
         return True
@@ -172,8 +175,8 @@ def _needs_truth(forward: FunctionUnit) -> bool:
     Who generates by a label looks that up in an embedding.
     """
     text = forward.text
-    asked = {p.arg for p, default in forward.positional if default is None} if _TRUTH.search(text) else ()
-    truths = (m for m in _TRUTH.finditer(text) if (m[1] or m[2] or m[3]) in asked)
+    asked = {p.arg for p, default in forward.positional if default is None} if _OF_TRUTH.search(text) else ()
+    truths = (m for m in _TRUTH.finditer(text if asked else "") if (m[1] or m[2] or m[3]) in asked)
     return any(m[1] is None or len([*blocks_around(text, m.start())]) == 1 for m in truths)
 
 
@@ -192,7 +195,10 @@ def _asked_by_a_flag(text: str, at: int) -> bool:
     for line in blocks_around(text, at):
         test = re.match(r"\s*if (not )?(\w+)\s*:", line)
         default = "True" if test is not None and test[1] else "False"
-        if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None:
+        if (
+            test is not None
+            and re.search(rf"{whole_word(test[2])}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None
+        ):
             return True
     return False
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import PurePath
 from posixpath import dirname, join, normpath
 
+from onnxlint.base.edits import whole_word
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.exports.dict_flags import keys_of_flags
@@ -400,7 +401,7 @@ class Reach:
 
     def _made_for_another_format(self, c: ClassInfo) -> str:
         """The function such as `as_jit` that names a class where nothing else does; empty where there is none."""
-        name = rf"\b{c.name}\b"
+        name = whole_word(c.name)
         makers = [u for u in self.other_formats if c.name in u.text and re.search(name, u.text)]
         if not makers:
             return ""

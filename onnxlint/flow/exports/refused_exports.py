@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from onnxlint.base.edits import whole_word
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.unheld import code_of
 from onnxlint.flow.values.node_places import last_name
@@ -50,7 +51,7 @@ def used_only_by(
             words = Counter(_WORD.findall(code_of(c.text)))
             naming = own.intersection(c.module.project.naming(c.name))
             texts = (code_of(_OFFERED.sub("", info.source.text)) for info in naming)
-            if words[c.name] + inside[c.name] == sum(len(re.findall(rf"\b{c.name}\b", text)) for text in texts):
+            if words[c.name] + inside[c.name] == sum(len(re.findall(whole_word(c.name), text)) for text in texts):
                 apart[c], used[c] = words, used.get(user) or f"used only by classes that are {reasons[user]}"
                 inside += words
                 users.append(c)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Hashable, Iterator, Sequence, S
 from functools import cached_property, lru_cache
 from itertools import islice
 
+from onnxlint.base.edits import whole_word
 from onnxlint.flow.state.partitions import MODULE_LEVEL, source_of
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.configurations import Configurations
@@ -65,13 +66,13 @@ class Unheld:
 
     def _is_held(self, c: ClassInfo) -> bool:
         name = re.escape(c.name)  # most are named nowhere else: an expression is made when a text has the name
-        word, other, listed = rf"\b{name}\b", rf"\b{name}\b(?!\()", rf"\b{name}\(|[=:] *{name}\b"
+        word, listed = whole_word(c.name), rf"\b{name}\(|[=:] *{name}\b"
         makers: dict[str, str] = {}
         for info in self._mentioning(c.module.project.naming, c.name):
             for unit in (*info.classes.values(), *info.functions.values()):
                 text = code_of(unit.text) if unit is not c and "." not in unit.qualname and c.name in unit.text else ""
                 if text and re.search(word, text):
-                    if (isinstance(unit, ClassInfo) and unit.is_module()) or re.search(other, text):
+                    if (isinstance(unit, ClassInfo) and unit.is_module()) or re.search(rf"{word}(?!\()", text):
                         return True
                     makers[unit.name] = text
             level = source_of(info, MODULE_LEVEL)
@@ -192,6 +193,7 @@ def _is_passed(name: str, text: str) -> bool:
     return re.search(rf"\b(?!{name}\b)[A-Z]\w*\([^()]*\b(?:{'|'.join([*variables, name])})\b", text) is not None
 
 
+@lru_cache(maxsize=16)
 def code_of(text: str) -> str:
     """A source without comments and long strings."""
     return _TALK.sub("", text)
@@ -235,7 +237,7 @@ def _runs_in_heir(
 
 def _is_called(info: ModuleInfo, text: str, part: str) -> bool:
     """True where `self.part` is called in a text of a module, and not only for training."""
-    calls = (m.start() for m in re.finditer(rf"\bself\.{part}(?:\.forward)?\(", text))
+    calls = (m.start() for m in re.finditer(rf"{whole_word(f'self.{part}')}(?:\.forward)?\(", text))
     return not all(_trains(info, text, at) for at in calls)
 
 
@@ -244,9 +246,10 @@ def _is_for_training(info: ModuleInfo, part: str) -> bool:
     holders = [h for h in info.classes.values() if re.search(rf"self\.{part} *=", h.text)]
     modules = dict.fromkeys([info, *(base.module for h in holders for base in h.mro())])
     texts = [(i, code_of(i.source.text)) for i in modules]
-    if not any(re.search(rf"\bself\.{part}(?:\.forward)?\(", text) for _, text in texts):
+    word = whole_word(f"self.{part}")
+    if not any(re.search(rf"{word}(?:\.forward)?\(", text) for _, text in texts):
         return False
-    named = re.compile(rf"\bself\.{part}\b(?! *=[^=])")
+    named = re.compile(rf"{word}(?! *=[^=])")
     return all(_trains(i, text, m.start()) for i, text in texts for m in named.finditer(text))
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from onnxlint.base.edits import whole_word
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values.domain import Array, ClassRef, Data, Instance, Tensor, Tuple, Value
@@ -33,7 +34,7 @@ def stored(frame: Running, container: ast.expr, item: Value) -> None:
             methods = {n: unit for cls in reversed(owner.object.cls.mro()) for n, unit in cls.methods.items()}
             texts = [unit.text for n, unit in methods.items() if n != "__init__"]
             name = f"self.{container.attr}"
-            assigned = re.compile(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]")
+            assigned = re.compile(rf"{whole_word(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]")
             read = not any(map(assigned.search, texts)) and any(_is_read(t, name) for t in texts)
             memo = rf"\bif (\w+) in {re.escape(name)}:\s+return {re.escape(name)}\[\1\]"
             if frame.unit is not None and re.search(memo, frame.unit.text):

@@ -13,7 +13,7 @@ import libcst as cst
 from libcst.metadata import GlobalScope, MetadataWrapper, Scope, ScopeProvider
 
 from onnxlint.base.cache import digest
-from onnxlint.base.edits import Lines, apply_edits, newline_of
+from onnxlint.base.edits import Lines, apply_edits, newline_of, whole_word
 from onnxlint.base.records import Edit, Span
 from onnxlint.rules.engine.cst_tree import BeyondStatement, Place, Tree, walk
 from onnxlint.source.parse import first_line, tree_of
@@ -89,7 +89,7 @@ class Page:
 
     def is_local(self, name: str, place: Place) -> bool:
         """Whether something within the definition that holds a place has a name there: a parameter, a variable."""
-        if not re.search(rf"\b{name}\b(?!\s*\.)", self.rows(*self._bounds(place[0]))):
+        if not re.search(rf"{whole_word(name)}(?!\s*\.)", self.rows(*self._bounds(place[0]))):
             return False  # as nearly everywhere
         tree = self.region(place[0]).around(place[0])
         scopes = tree.once(_scopes, tree.root)
