@@ -117,7 +117,7 @@ class Store:
 
     @staticmethod
     def _path(base: Path, kind: str, key: bytes) -> Path:
-        return base / kind / key.hex()[:2] / key.hex()[2:]
+        return Path(base, kind, (name := key.hex())[:2], name[2:])
 
     @staticmethod
     def _write(path: Path, data: bytes) -> None:

@@ -27,7 +27,8 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        if "\r" in text:
+        self._plain = "\r" not in text
+        if not self._plain:
             self._starts = array("L", [0, *(newline.end() for newline in _NEWLINE.finditer(text))])
         else:
             self._starts = array("L", [0, *accumulate(map((1).__add__, map(len, text.split("\n")[:-1])))])
@@ -56,9 +57,11 @@ class Lines:
 
     def rows(self, first: int, last: int) -> str:
         """The text of some lines with newlines between them."""
-        text = self.text[self.start(first) : self.start(last + 1)]
-        text = "\n".join(lines_of(text)) if "\r" in text else text
-        return text[:-1] if last < len(self) else text
+        cut = last < len(self._starts)
+        if self._plain:
+            return self.text[self.start(first) : self._starts[last] - 1 if cut else None]
+        text = "\n".join(lines_of(self.text[self.start(first) : self.start(last + 1)]))
+        return text[:-1] if cut else text
 
 
 def newline_of(text: str) -> str:

@@ -9,11 +9,8 @@ from pathlib import Path
 
 def display_path(path: Path) -> str:
     """Return `path` relative to the working directory if it lies below it, else absolute; symlinks are kept."""
-    absolute = os.path.abspath(path)
-    try:
-        return Path(absolute).relative_to(Path.cwd()).as_posix() or "."
-    except ValueError:
-        return Path(absolute).as_posix()
+    absolute, here = os.path.abspath(path), os.getcwd().rstrip(os.sep) + os.sep
+    return ("" if absolute + os.sep == here else absolute.removeprefix(here)).replace(os.sep, "/") or "."
 
 
 def package_path(path: str) -> str:

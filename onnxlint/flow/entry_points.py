@@ -220,8 +220,11 @@ def _forwards(
 
 def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
     """True where the code of another module of this part calls a class: `lambda: Layer(size)`, in whatever arm."""
+    texts = {info: info.source.text for info in part.intersection(c.module.project.naming(c.name))}
+    if sum(text.count(f"{c.name}(") for text in texts.values()) < 2:
+        return False  # where it is defined, and no expression is made
     call = re.compile(rf"{c.name}\((?<!class {c.name}\()(?<!\w{c.name}\()")  # begun by its letters, it is found fast
-    naming = (info for info in part.intersection(c.module.project.naming(c.name)) if call.search(info.source.text))
+    naming = (info for info, text in texts.items() if call.search(text))
     others = (d for info in naming for d in info.classes.values() if d is not c)
     return any(call.search(d.text) and d.is_module() for d in others)
 

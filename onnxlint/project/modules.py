@@ -37,6 +37,7 @@ class Project:
         self.late: set[Path] = set()  # files that were read because another one imports them
         self._paths: set[str] = set()  # of all others
         self._entries = lru_cache(maxsize=None)(_entries)
+        self._around = lru_cache(maxsize=None)(lambda folder: (Path(folder), *Path(folder).parents))
         self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[str, ...]]] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
@@ -89,11 +90,11 @@ class Project:
         if not name or top in LIBRARIES:
             return None, ()
         probed: list[str] = []
-        around = [Path(beside), *Path(beside).parents] if beside else []
+        around = self._around(beside) if beside else ()
         roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots))
         # Installed packages are libraries to a project, except the one that is being checked itself.
         for root in (r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops):
-            stem = str(root.joinpath(*name.split(".")))
+            stem = os.path.join(root, *name.split("."))
             for text in (f"{stem}{os.sep}__init__.py", f"{stem}.py"):
                 if text in self._paths:
                     return self.modules[Path(text)], tuple(probed)

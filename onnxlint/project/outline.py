@@ -15,7 +15,7 @@ from onnxlint.source.parse import first_line
 LIBRARIES = frozenset("torch numpy math random functools typing onnx onnxruntime einops os sys".split())
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_LOCAL_IMPORT = re.compile(r"^[ \t]+from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;\\(]+)", re.MULTILINE)
+_LOCAL_IMPORT = re.compile(r"\n[ \t]+from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;\\(]+)")
 _CAPITALIZED = re.compile(r"\b[A-Z]\w*")
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.

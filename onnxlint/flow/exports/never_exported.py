@@ -11,7 +11,7 @@ from onnxlint.flow.state.protocols import Defining
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
-_RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*){,9}))", re.MULTILINE)
+_RETURN = re.compile(r"\n[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*){,9}))")
 _LOSS = re.compile(
     r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*(?:\w*(?:[lL]oss|[lL]osses|cross_entropy)|loss_\w+)\b(?!\s*=))"
 )
@@ -31,6 +31,7 @@ _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
 _OF_FILE = re.compile("filename|_(?:path|dir|folder)")  # seen fast: no tree is made for most
+_FLAG = re.compile(r"=\s*(?:True|False)\b")
 _WAVES = re.compile(r"kaldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
@@ -183,6 +184,8 @@ def _needs_truth(forward: FunctionUnit) -> bool:
 def _gives_arrays(forward: FunctionUnit) -> bool:
     """True for a forward from arrays to arrays: every return gives one that numpy made, and no tensor is read."""
     text = forward.text
+    if "np." not in text and "numpy." not in text:
+        return False  # as most
     returned = [re.match(r"(\w+)[ \t]*(?:#|$)", match["value"], re.MULTILINE) for match in _RETURN.finditer(text)]
     if not returned or None in returned or _TENSORS.search(text):
         return False
@@ -192,6 +195,8 @@ def _gives_arrays(forward: FunctionUnit) -> bool:
 
 def _asked_by_a_flag(text: str, at: int) -> bool:
     """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
+    if _FLAG.search(text) is None:
+        return False
     for line in blocks_around(text, at):
         test = re.match(r"\s*if (not )?(\w+)\s*:", line)
         default = "True" if test is not None and test[1] else "False"

@@ -80,7 +80,7 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
         return v
     annotated: dom.Value | None = None
     unshaped = v.source == "input" and v.dims is None
-    if parameter.annotation is not None and (unshaped or _names_a_dict(parameter.annotation)):
+    if parameter.annotation is not None and ((unshaped and v.parameter) or _names_a_dict(parameter.annotation)):
         trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{parameter.arg}` is given")
         annotated = by_annotation(engine, parameter.annotation, trace, unit.module)
         if _names_a_dict(parameter.annotation):

@@ -626,7 +626,7 @@ def is_none(v: Value) -> bool:
 
 def or_none(v: Value) -> Value:
     """What is this value or None."""
-    return replace(v, optional=True) if isinstance(v, _OPTIONAL) else v
+    return replace(v, optional=True) if isinstance(v, _OPTIONAL) and not v.optional else v
 
 
 def and_no_none(v: Value) -> Value:
