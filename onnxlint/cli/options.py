@@ -126,7 +126,7 @@ def rule_items(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 def _option(*names: str, **settings: Any) -> tuple[str, Callable[[F], F]]:
     """The name that click gives the value of an option, and what adds the option to a command."""
     name = str(click.Option(names, **settings).name)
-    return name, click.option(*names, help=_HELP.get(name), **settings)
+    return name, click.option(*names, help=_TABLES["help"].get(name), **settings)
 
 
 def config_options(command: F) -> F:
@@ -152,24 +152,9 @@ def check_options(without: frozenset[str] = frozenset()) -> Callable[[F], F]:
     return add
 
 
-# Flags of `check` that `run` has not got.
-CHECK_ALONE = frozenset(
-    {
-        *("static_only", "exclude", "extend_exclude", "force_exclude", "respect_gitignore", "changed_since"),
-        *("write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason", "watch"),
-        *("stdin_filename", "max_models", "opset", "torch"),
-    }
-)
+_TABLES = tomllib.loads(own_text(__file__, "options.toml"))
+CHECK_ALONE, REVIEW_LACKS = frozenset(_TABLES["check-alone"].split()), frozenset(_TABLES["review-lacks"].split())
 
-# Flags of `check` that `review` has not got: what changed, the pull request tells, and it writes no files.
-REVIEW_LACKS = frozenset(
-    {
-        *("changed_since", "write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason"),
-        *("watch", "stdin_filename", "statistics"),
-    }
-)
-
-_HELP = tomllib.loads(own_text(__file__, "options.toml"))
 _SELECTORS = {"callback": _codes, "shell_complete": rule_items, "multiple": True, "metavar": "CODE[,CODE]"}
 _FILE_CODES = {"callback": _file_ignores, "multiple": True, "metavar": "GLOB:CODE"}
 _PATTERNS = {"callback": _globs, "multiple": True, "metavar": "GLOB"}
