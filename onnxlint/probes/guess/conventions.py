@@ -36,23 +36,6 @@ ANSWER = re.compile(r"^(?!class_)(\w*_)?(labels?|label_ids|targets?)$|^(start|en
 FIRST = ("input_ids", "pixel_values", "input_values", "input_features", "inputs_embeds", "hidden_states", "x", "input")
 FIXED = {"use_cache": False}  # a cache in the output is no tensor: what is exported leaves it out
 
-IMAGE_SIZE = ("image_size", "img_size", "input_size", "resolution", "input_resolution", "size")
-CHANNELS = ("num_channels", "in_channels", "in_chans", "channels", "input_channels", "in_chs", "num_input_channels")
-FRAMES = ("frames", "num_frames", "n_frames")
-WIDTHS = (
-    *("hidden_size", "d_model", "dim", "embed_dim", "n_embd", "model_dim", "input_dim", "in_features", "in_dim"),
-    *("embedding_dim", "input_size", "num_features", "hidden_dim", "emb_dim", "d_in"),
-)
-HEADS = (
-    *("num_key_value_heads", "num_kv_heads", "kv_heads", "n_kv_heads", "num_attention_heads"),
-    *("num_heads", "n_heads", "heads", "n_head", "nhead"),
-)
-HEAD_WIDTHS = ("head_dim", "dim_head", "head_size", "d_head", "hd", "d_k")
-LONGEST = (
-    *("max_position_embeddings", "n_positions", "max_seq_len", "seq_len", "context_length", "block_size", "max_len"),
-)
-BANDS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "num_mels")
-
 
 def _by_name(table: Mapping[str, Any]) -> dict[str, Any]:
     values = {names: tuple(value) if isinstance(value, list) else value for names, value in table.items()}
@@ -62,6 +45,7 @@ def _by_name(table: Mapping[str, Any]) -> dict[str, Any]:
 _TABLES = tomllib.loads(own_text(__file__, "values_by_name.toml"))
 ARGUMENTS = _by_name(_TABLES["arguments"])  # of constructors: small, and such that they fit each other
 TINY: dict[str, int] = _by_name(_TABLES["tiny"])  # the keys of a configuration class that make a model small
+KEYS = {what: tuple(names.split()) for what, names in _TABLES["keys"].items()}  # by which a model tells its sizes
 
 
 def axis_name(parameter: str, rank: int, axis: int, feature: int | None) -> str:
