@@ -23,7 +23,6 @@ def _by_name(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _TABLES = tomllib.loads(own_text(__file__, "values_by_name.toml"))
-_PATTERNS = {what: re.compile(pattern) for what, pattern in _TABLES["patterns"].items()}
 ARGUMENTS = _by_name(_TABLES["arguments"])  # of constructors: small, and such that they fit each other
 TINY: dict[str, int] = _by_name(_TABLES["tiny"])  # the keys of a configuration class that make a model small
 KEYS = {what: tuple(names.split()) for what, names in _TABLES["keys"].items()}  # by which a model tells its sizes
@@ -31,7 +30,7 @@ KEYS = {what: tuple(names.split()) for what, names in _TABLES["keys"].items()}  
 
 def named_like(parameter: str, what: str) -> bool:
     """Whether a parameter is called what a mask, an image … usually is, by the patterns of that."""
-    return _PATTERNS[what].search(parameter) is not None
+    return re.search(_TABLES["patterns"][what], parameter) is not None
 
 
 def axis_name(parameter: str, rank: int, axis: int, feature: int | None) -> str:
