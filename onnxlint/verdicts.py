@@ -11,6 +11,7 @@
 4. Evidence of a failure that attached nowhere becomes a finding of its own, and so does what makes a graph large.
 """
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from pathlib import PurePosixPath
 
 from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
+from onnxlint.base.files import own_text
 from onnxlint.base.paths import package_path
 from onnxlint.base.probe_records import ProbeResult
 from onnxlint.base.records import Cause, Evidence, Finding, Location, Outcome, Severity, Step, VerdictKind
@@ -35,26 +37,7 @@ LARGE = frozenset({Cause.UNROLLED, Cause.WEIGHTS, Cause.TABLE, Cause.INPUT_VANIS
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
 _JOINS = frozenset({"ONX704", "ONX701", "ONX702", "ONX705", "ONX706", "ONX708"})
-# Of each cause; `{here}` is `here`, or where in a library.
-_CODE_AND_MESSAGE: Mapping[Cause, tuple[str, str]] = {
-    Cause.REFUSED: ("ONX710", "the {exporter} exporter refuses what is done {here}"),  # by eager, else see `_code`
-    Cause.ESCAPE: ("ONX704", "a tensor becomes a Python value {here}, and the export keeps the example's"),
-    Cause.BRANCH: (
-        "ONX703",
-        "the path through the code depends on the input {here}, and the export keeps the example's",
-    ),
-    Cause.GUARD: ("ONX704", "the export is specialized {here} to the example's size"),
-    Cause.CONSTANT: ("ONX704", "the export bakes in a constant {here} that depends on the input"),
-    Cause.MISMATCH: ("ONX705", "{runtime} and PyTorch begin to differ {here}"),
-    Cause.RUNTIME: ("ONX706", "{runtime} refuses the part of the graph that is made {here}"),
-    Cause.RANDOM: ("ONX707", "two runs on the same input give different outputs"),
-    Cause.INPUT_VANISHED: ("ONX708", "an input of the model is not in the exported graph"),
-    Cause.MUTATION: ("ONX709", "forward changes the model's own state {here}"),
-    Cause.EAGER: ("ONX710", "PyTorch itself fails {here} on a size that was declared"),
-    Cause.UNROLLED: ("ONX711", "the export writes out a loop {here}, a copy for every element of an input's axis"),
-    Cause.WEIGHTS: ("ONX712", "the export holds a second copy of the weight that is used {here}"),
-    Cause.TABLE: ("ONX713", "the export holds a table that is computed {here} from a fixed size of an input"),
-}
+_CODE_AND_MESSAGE: Mapping[str, tuple[str, str]] = tomllib.loads(own_text(__file__, "verdicts.toml"))  # of each cause
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
 _HARMLESS = frozenset({Outcome.OK, Outcome.SKIPPED})
 _CONFIRMED_BY, _SHOWS_HERE = attrgetter("confirmed_by"), attrgetter("shows_here")

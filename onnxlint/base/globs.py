@@ -141,8 +141,7 @@ def _parsed(line: str, whole: bool = False) -> tuple[bool, bool, str, str] | Non
     if segments[-1] == [""]:
         raise ValueError("it names nothing")
     regex = _path_regex(segments, whole) if "/" in name else _segment_regex(segments[0])
-    end = r"/\Z" if name != bare else r"/?\Z"
-    return not text.startswith("!"), "/" in name, regex, end
+    return not text.startswith("!"), "/" in name, regex, r"/\Z" if name != bare else r"/?\Z"
 
 
 def _path_regex(segments: Sequence[Sequence[str]], whole: bool) -> str:

@@ -37,8 +37,7 @@ class Workers:
     def run(
         self, work: Callable[[int], T], numbers: Sequence[int], take: Callable[[int, T], object], worth: bool = True
     ) -> None:
-        """Have `take` each number with what `work` makes of it, as they are done; in this process if others are not
-        worth their start.
+        """Have `take` each number with what `work` makes of it, as they are done; without `worth`, in this process.
 
         What a process that dies was to do is done here, and so is what raises an error.
         """

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.files import own_text
 from onnxlint.base.globs import Glob, parse_glob
 from onnxlint.base.records import EXPORTERS, OPENVINO
 from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
@@ -124,7 +125,8 @@ def rule_items(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 def _option(*names: str, **settings: Any) -> tuple[str, Callable[[F], F]]:
     """The name that click gives the value of an option, and what adds the option to a command."""
-    return str(click.Option(names, **settings).name), click.option(*names, **settings)
+    name = str(click.Option(names, **settings).name)
+    return name, click.option(*names, help=_TABLES["help"].get(name), **settings)
 
 
 def config_options(command: F) -> F:
@@ -150,22 +152,8 @@ def check_options(without: frozenset[str] = frozenset()) -> Callable[[F], F]:
     return add
 
 
-# Flags of `check` that `run` has not got.
-CHECK_ALONE = frozenset(
-    {
-        *("static_only", "exclude", "extend_exclude", "force_exclude", "respect_gitignore", "changed_since"),
-        *("write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason", "watch"),
-        *("stdin_filename", "max_models", "opset", "torch"),
-    }
-)
-
-# Flags of `check` that `review` has not got: what changed, the pull request tells, and it writes no files.
-REVIEW_LACKS = frozenset(
-    {
-        *("changed_since", "write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason"),
-        *("watch", "stdin_filename", "statistics"),
-    }
-)
+_TABLES = tomllib.loads(own_text(__file__, "options.toml"))
+CHECK_ALONE, REVIEW_LACKS = frozenset(_TABLES["check-alone"].split()), frozenset(_TABLES["review-lacks"].split())
 
 _SELECTORS = {"callback": _codes, "shell_complete": rule_items, "multiple": True, "metavar": "CODE[,CODE]"}
 _FILE_CODES = {"callback": _file_ignores, "multiple": True, "metavar": "GLOB:CODE"}
@@ -181,73 +169,53 @@ _SIZE = {"callback": _read_by(parse_memory), "metavar": "SIZE"}
 _PATH = click.Path(path_type=Path)
 _ABSOLUTE = {"type": _PATH, "callback": lambda ctx, param, value: None if value is None else Path.cwd() / value}
 
-_CONFIG = (
-    _option(
-        "--config", **_FILE_OR_KEY, help="The configuration file [that nearest to each file], or one setting as in it."
-    ),
-    _option("--isolated", is_flag=True, help="Read no configuration file."),
-)
+_CONFIG = (_option("--config", **_FILE_OR_KEY), _option("--isolated", is_flag=True))
 
 _CHECK = (
-    _option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run."),
-    _option("--select", **_SELECTORS, help="Run only these rules."),
-    _option("--extend-select", **_SELECTORS, help="Run these rules as well."),
-    _option("--ignore", **_SELECTORS, help="Do not run these rules."),
-    _option(
-        "--per-file-ignores",
-        **_FILE_CODES,
-        help="Ignore these rules in these files, whatever the configuration ignores in some.",
-    ),
-    _option("--extend-per-file-ignores", **_FILE_CODES, help="Ignore these rules in these files as well."),
-    _option("--exclude", **_PATTERNS, help="Leave out these files, no others."),
-    _option("--extend-exclude", **_PATTERNS, help="Leave out these files as well."),
-    _option(
-        "--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even where PATHS name them."
-    ),
-    _option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what .gitignore does [yes]."),
-    _option("--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."),
-    _option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
-    _option(
-        "--torch", **_TORCH, help="Take the operators of this torch in the static pass [the one pinned, or installed]."
-    ),
-    _option(
-        "--runtime",
-        "runtimes",
-        **_RUNTIMES,
-        help="Run the exports in these: onnxruntime, openvino, or an execution provider [onnxruntime].",
-    ),
-    _option("--latency/--no-latency", default=None, help="Compare the speed of the exports with eager's [yes]."),
-    _option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
-    _option("--max-models", **_NUMBER, help="Probe at most so many models that nobody declared [8]."),
-    _option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
-    _option("--cache/--no-cache", default=None, help="Take over what an equal run found [yes]."),
-    _option("--cache-dir", **_ABSOLUTE, help="Where that is kept [a folder of the user]."),
-    _option("--baseline", **_ABSOLUTE, help="Report only what this file does not know."),
-    _option("--write-baseline", is_flag=True, help="Write all findings to the baseline; report none of them."),
-    _option("--prune-baseline", is_flag=True, help="Remove from the baseline what occurs no more."),
-    _option("--fix", is_flag=True, help="Fix what can be fixed without changing what PyTorch computes."),
-    _option("--unsafe-fixes", is_flag=True, help="Count fixes that may change it as well; with --fix or --diff."),
-    _option("--diff", is_flag=True, help="Show what --fix would change, and change nothing."),
-    _option("--add-noqa", is_flag=True, help="Write a `# noqa` comment for every finding."),
-    _option("--reason", metavar="TEXT", help="What --add-noqa writes behind the codes."),
+    _option("--static-only", is_flag=True),
+    _option("--select", **_SELECTORS),
+    _option("--extend-select", **_SELECTORS),
+    _option("--ignore", **_SELECTORS),
+    _option("--per-file-ignores", **_FILE_CODES),
+    _option("--extend-per-file-ignores", **_FILE_CODES),
+    _option("--exclude", **_PATTERNS),
+    _option("--extend-exclude", **_PATTERNS),
+    _option("--force-exclude/--no-force-exclude", default=None),
+    _option("--respect-gitignore/--no-respect-gitignore", default=None),
+    _option("--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS)),
+    _option("--opset", type=click.IntRange(min=7)),
+    _option("--torch", **_TORCH),
+    _option("--runtime", "runtimes", **_RUNTIMES),
+    _option("--latency/--no-latency", default=None),
+    _option("--model", "only_models", multiple=True, metavar="NAME"),
+    _option("--max-models", **_NUMBER),
+    _option("--changed-since", metavar="REV"),
+    _option("--cache/--no-cache", default=None),
+    _option("--cache-dir", **_ABSOLUTE),
+    _option("--baseline", **_ABSOLUTE),
+    _option("--write-baseline", is_flag=True),
+    _option("--prune-baseline", is_flag=True),
+    _option("--fix", is_flag=True),
+    _option("--unsafe-fixes", is_flag=True),
+    _option("--diff", is_flag=True),
+    _option("--add-noqa", is_flag=True),
+    _option("--reason", metavar="TEXT"),
     _option("--output-format", **_FORMAT, envvar="ONNXLINT_OUTPUT_FORMAT"),
-    _option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
-    _option("--report", **_PAGE, help="Write the report as a page for the browser as well, all in one file of HTML."),
-    _option("--open", "open_report", is_flag=True, help="Open the page that --report writes in the browser."),
-    _option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them."),
-    _option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected."),
-    _option("-e", "--exit-zero", is_flag=True, help="Exit with 0 though there are findings."),
+    _option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE"),
+    _option("--report", **_PAGE),
+    _option("--open", "open_report", is_flag=True),
+    _option("--statistics", is_flag=True),
+    _option("--fail-on", type=click.Choice(FAIL_ON)),
+    _option("-e", "--exit-zero", is_flag=True),
     _option("--show", type=click.Choice(["findings", "all"]), default="findings", show_default=True),
-    _option("-q", "--quiet", is_flag=True, help="Show findings and errors only."),
+    _option("-q", "--quiet", is_flag=True),
     _option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
-    _option("-w", "--watch", is_flag=True, help="Check again whenever a file changes."),
-    _option(
-        "--stdin-filename", type=_PATH, metavar="FILE", help="The name of the file that `-` reads; implies static only."
-    ),
-    _option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
-    _option("--scheduler", **_ADDRESS, help="Probe on this Dask cluster, such as tcp://host:8786."),
-    _option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take."),
-    _option("--memory", **_SIZE, help="Memory that one model may take, such as 4GiB."),
-    _option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
-    _option("--debug", is_flag=True, help="Show the traceback of an internal error."),
+    _option("-w", "--watch", is_flag=True),
+    _option("--stdin-filename", type=_PATH, metavar="FILE"),
+    _option("--jobs", type=click.IntRange(min=1)),
+    _option("--scheduler", **_ADDRESS),
+    _option("--timeout", type=click.FloatRange(min=0, min_open=True)),
+    _option("--memory", **_SIZE),
+    _option("--repro-dir", type=_PATH),
+    _option("--debug", is_flag=True),
 )

@@ -4,17 +4,12 @@ from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import BoolOperator
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, dotted, has_star, literal, positional
+from onnxlint.rules.helpers.tables import TABLES
 from onnxlint.rules.helpers.value_kinds import Values
 
 _PAIRS = {"min": "torch.minimum", "max": "torch.maximum"}
 _BOUNDS = {"min": "max", "max": "min"}  # the smaller of a tensor and a number is the tensor, at most the number
-
-BUILTINS = {
-    "min()": "torch.minimum(a, b)` or `torch.stack(parts).amin(0)",
-    "max()": "torch.maximum(a, b)` or `torch.stack(parts).amax(0)",
-    "sorted()": "torch.sort(torch.stack(parts))",
-    "any()": "torch.stack(parts).any()",
-}
+BUILTINS = TABLES["ONX110"]
 
 
 class TensorBuiltin(Rule):

@@ -6,26 +6,13 @@ from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, dotted, has_star, indices, keywords, literal, names_in, positional, tight
 from onnxlint.rules.helpers.size_expressions import axis_of, ceiling, whole
+from onnxlint.rules.helpers.tables import TABLES
 from onnxlint.rules.helpers.value_kinds import Values
 
 _FLOORS = ("math.floor", "np.floor")
-
-# Dynamo has symbolic forms of these.
-_TORCHSCRIPT_ONLY = {
-    "len()": Outcome.SHAPE_ERROR,
-    "min()": Outcome.SHAPE_ERROR,
-    "max()": Outcome.SHAPE_ERROR,
-    "float()": Outcome.WRONG_VALUES,
-    "math.ceil()": Outcome.WRONG_VALUES,
-    "math.floor()": Outcome.WRONG_VALUES,
-    "numpy.prod": Outcome.SHAPE_ERROR,
-}
-
+_TORCHSCRIPT_ONLY = {how: Outcome(outcome) for how, outcome in TABLES["ONX202"]["torchscript-only"].items()}
 _FROZEN = "turns a dynamic size into the example's number"
-_CHOSEN = {
-    "max": "keeps the size that was the greater for the example",
-    "min": "keeps the size that was the lesser for the example",
-}
+_CHOSEN = TABLES["ONX202"]["chosen"]
 _CURVED = ("log", "log2", "log10", "log1p", "exp")
 
 # Methods of a number: TorchScript, for which a size is a tensor, has none of them. Measured: dynamo has these two.

@@ -5,12 +5,10 @@ from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, literal
 from onnxlint.rules.helpers.size_expressions import rounded_up
+from onnxlint.rules.helpers.tables import TABLES
 from onnxlint.rules.helpers.value_kinds import Values
 
-WORDS = {
-    "//": "ONNX divides towards zero, Python rounds a negative quotient down",
-    "divmod": "it has no form for symbols, and both exporters refuse it",
-}
+WORDS = TABLES["ONX217"]
 
 
 class NegativeSizeDivision(Rule):

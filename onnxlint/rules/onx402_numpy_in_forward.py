@@ -1,9 +1,7 @@
-import tomllib
 from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.files import own_text
 from onnxlint.base.records import Edit, Fix, Safety
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.cst_tree import Statement
@@ -21,9 +19,10 @@ from onnxlint.rules.engine.site import (
 )
 from onnxlint.rules.engine.source_page import LeftOut
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
+from onnxlint.rules.helpers.tables import TABLES
 from onnxlint.rules.helpers.value_kinds import assigned, stripped
 
-_NAMES = tomllib.loads(own_text(__file__, "numpy_names.toml"))
+_NAMES = TABLES["ONX402"]
 FUNCTIONS = {**{name: name for name in _NAMES["same-functions"].split()}, **_NAMES["functions"]}
 METHODS = {**{name: name for name in _NAMES["same-methods"].split()}, **_NAMES["methods"]}
 VALUES, KEYWORDS = _NAMES["values"], _NAMES["keywords"]

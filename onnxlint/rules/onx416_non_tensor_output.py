@@ -1,22 +1,12 @@
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import Output
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
+from onnxlint.rules.helpers.tables import TABLES
 
-WORDS = {
-    "number": "the Python number {}",
-    "text": "the string {}",
-    "scalar": "a Python number read by `{}`",
-    "list": "a Python list made by `{}`",
-    "array": "a numpy array made by `{}`",
-    "keys": "a dict with keys that are no strings, which TorchScript takes for outputs",
-    "object": "an object of the class `{}`",
-}
-# Measured: dynamo drops keys, TorchScript a lone string; dynamo follows a number read by `.item()`.
+WORDS = TABLES["ONX416"]["words"]
 EFFECTS = {
-    "text": {"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
-    "keys": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.OK},
-    "scalar": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.OK},
-    "array": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.SHAPE_ERROR},
+    what: {exporter: Outcome(outcome) for exporter, outcome in effects.items()}
+    for what, effects in TABLES["ONX416"]["effects"].items()
 }
 
 

@@ -1,26 +1,9 @@
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections
 from onnxlint.rules.helpers.export_edits import NeedlessArgument, argument_at
+from onnxlint.rules.helpers.tables import TABLES
 
-# What torch 2.13 answers with a TypeError, and what to write instead.
-ARGUMENTS = {
-    "example_outputs": "leave it out: the outputs come from running the model",
-    "enable_onnx_checker": "leave it out, and run `onnx.checker.check_model` on the file",
-    "use_external_data_format": "leave it out; the dynamo exporter takes `external_data=`",
-    "strip_doc_string": "leave it out; `verbose=True` keeps the source locations",
-    "_retain_param_name": "leave it out: names are kept",
-    "aten": "leave it out",
-    "export_raw_ir": "leave it out",
-    "fallback": "leave it out: choose the exporter with `dynamo=`",
-    "export_options": "give `dynamic_shapes`, `opset_version` and the like to `torch.onnx.export` itself",
-    "propagate": "leave it out",
-    "defer_weight_export": "leave it out",
-}
-FUNCTIONS = {
-    "torch.onnx.dynamo_export": "`torch.onnx.export(..., dynamo=True)`",
-    "torch.onnx._export": "`torch.onnx.export`",
-    "torch.onnx.export_to_pretty_string": "`torch.onnx.export` and `onnx.printer.to_text`",
-}
+ARGUMENTS, FUNCTIONS = TABLES["ONX507"]["arguments"], TABLES["ONX507"]["functions"]
 BY_POSITION = 3  # model, args, f
 
 

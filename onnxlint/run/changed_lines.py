@@ -184,8 +184,7 @@ class Base:
 def changed_since(revision: str, paths: Iterable[Path]) -> Base:
     """Find what the working tree is to be compared with: the commit at which it left `revision`, their merge base.
 
-    The repository is that of the working directory, or around the first path where this lies in another. Raises
-    ChangedError.
+    The repository is that of the working directory, or of the first path where it lies in another. Raises ChangedError.
     """
     try:
         repository = repository_of(paths)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnxlint.base.files import kind, read_bytes
+from onnxlint.base.files import kind, own_text, read_bytes
 from onnxlint.base.globs import Matcher, Patterns, below
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic
@@ -15,14 +15,7 @@ from onnxlint.config.config_files import FILE_NAMES
 from onnxlint.config.settings import Settings
 
 # What `exclude` is unless it is set: folders that never hold a project's own source.
-DEFAULT_EXCLUDES = frozenset(
-    (
-        *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".onnxlint"),
-        *(".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode"),
-        *("__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages"),
-        "venv",
-    )
-)
+DEFAULT_EXCLUDES = frozenset(own_text(__file__, "default_excludes.txt").split())
 IGNORE_BYTES = 500_000  # of a .gitignore: some 10,000 patterns
 NEVER = frozenset({".git", ".onnxlint"})  # left out whatever is set, like every virtual environment
 

@@ -210,9 +210,7 @@ def _named_length(engine: InContext) -> bool:
 
 def with_trace(extent: dom.Extent, t: dom.Tensor) -> dom.Extent:
     """A size that knows how its tensor came to be."""
-    if isinstance(extent, dom.Dim) and extent.trace is None:
-        return replace(extent, trace=t.trace)
-    return extent
+    return replace(extent, trace=t.trace) if isinstance(extent, dom.Dim) and extent.trace is None else extent
 
 
 def unpack_shape(

@@ -1,8 +1,8 @@
 """torch.nn's attention over a dynamic length, which it reads after an `unflatten` of its own; and with a mask.
 
-Where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens
-what that gives, so the TorchScript exporter writes the example's length into the reshape that follows. With tensors of
-their own, with `kdim` or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
+Where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens what that gives, so the
+TorchScript exporter writes the example's length into the reshape that follows. With tensors of their own, with `kdim`
+or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
 
 The stacks compare a square mask with the causal one to see whether it is that, unless they are told: dynamo cannot
 branch on the answer.

@@ -182,8 +182,7 @@ class RandomDraw(Call, frozen=True):
     """Random numbers; `source` is the generator: torch's, or one of Python or numpy.
 
     `latent` is True where they are what a generator begins from: noise alone, which a part of the model is fed; where a
-    distribution is asked for a sample; and where a flag of a function on the way (`deterministic`) would leave the draw
-    out.
+    distribution is asked for a sample; and where a flag of a function on the way (`deterministic`) would leave it out.
     """
 
     source: Literal["torch", "python"] = "torch"

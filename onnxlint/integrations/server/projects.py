@@ -46,8 +46,7 @@ class Project:
 
     `root` is resolved, and `named` is what the editor calls it. `documents` are the open ones by URI, the one that was
     changed last at the end. `seconds` is what an analysis of all takes: a slow one, as the first is, counts for less
-    with each one after it. `due` tells that the one of all files has to be made again, `begun` when the last such one
-    began.
+    with each one after it. `due`: the one of all files has to be made again; `begun`: when the last such one began.
     """
 
     root: str

@@ -57,8 +57,7 @@ def variations(
 ) -> list[Variation]:
     """Other values, the most telling first, then every dynamic dim at up to four other sizes, alone and together.
 
-    What the user's own `vary` raises loses that variation alone; why goes to `lost`. Raises ProbeFailure where it never
-    answers.
+    What the user's own `vary` raises loses that variation alone; why goes to `lost`. Raises ProbeFailure if it hangs.
     """
     sizes = example_sizes(example)
     make = _maker(probe, model, example)

@@ -95,7 +95,7 @@ def resized(guess: Guesses, sizes: Mapping[Axis, int]) -> dict[str, Guess]:
 
 def _cached(slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
     """The axes of keys and values that are kept from earlier steps: one axis of all of one shape."""
-    past = [name for name, s in slots.items() if len(s.shape) > 2 and say.PAST.search(word(name).lower())]
+    past = [name for name, s in slots.items() if len(s.shape) > 2 and say.named_like(word(name).lower(), "past")]
     for shape, names in grouped(past, lambda name: slots[name].shape).items():
         if len(names) > 1:
             yield from (tuple((name, axis) for name in names) for axis in range(1, len(shape)))
@@ -136,7 +136,8 @@ def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapp
 def _feature(parameter: str, slot: Slot, moving: set[Axis]) -> int | None:
     """The axis of channels or features: the one that does not move; by convention where all do."""
     rank = len(slot.shape)
-    if rank < 2 or slot.dtype != "float32" or say.MASK.search(parameter) or (rank == 2 and say.AUDIO.search(parameter)):
+    featureless = say.named_like(parameter, "mask") or (rank == 2 and say.named_like(parameter, "audio"))
+    if rank < 2 or slot.dtype != "float32" or featureless:
         return None
     fixed = [a for a in range(1, rank) if (parameter, a) not in moving]
     if len(fixed) == 1:

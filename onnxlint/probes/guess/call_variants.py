@@ -44,7 +44,8 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
     optional = [p for p in takes if p.default is None and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     ways: list[Way] = []
     facts = read_facts(model)
-    for p in sorted(optional, key=lambda p: not say.MASK.search(p.name.lower())):  # what is padded is what is run
+    # Masks first: what is padded is what is run.
+    for p in sorted(optional, key=lambda p: not say.named_like(p.name.lower(), "mask")):
         if len(ways) == MOST or bench.spent:
             break
         if p.name in passed:
@@ -63,7 +64,7 @@ def _may_be_tensor(p: inspect.Parameter) -> bool:
     """Whether a parameter may hold tensors and is no answer to compare with: a loss is exported by nobody."""
     note = p.annotation
     typed = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
-    return typed and not say.ANSWER.search(p.name.lower())
+    return typed and not say.named_like(p.name.lower(), "answer")
 
 
 def _with_parameter(p: inspect.Parameter, bench: Bench, base: Guesses, facts: Facts) -> tuple[Guesses, Trial | None]:

@@ -141,7 +141,7 @@ def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
     guesses: list[Guess] = [*_of_its_layer(p, facts), *_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
     if main is None:
         guesses += facts.layers
-        whole = say.TOKENS.search(p.name.lower()) or "LongTensor" in str(p.annotation)
+        whole = say.named_like(p.name.lower(), "tokens") or "LongTensor" in str(p.annotation)
         if whole and not _TYPED.search(str(p.annotation)):
             guesses.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
     elif isinstance(main, Slot):  # second inputs are often made for the first: of its shape, of its rows
@@ -170,7 +170,8 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
         return [Plain(1.0 if note is float else False)]
     if note is int:
         height, width = facts.sides[0]
-        return [Plain(width if say.WIDTH.match(p.name) else height if say.HEIGHT.match(p.name) else facts.lengths[0])]
+        size = width if say.named_like(p.name, "width") else facts.lengths[0]
+        return [Plain(height if say.named_like(p.name, "height") else size)]
     dims = getattr(note, "dim_str", None)
     if isinstance(dims, str) and dims:
         return [Slot(_jaxtyped(note), shape) for shape in _shapes(dims, facts)]
@@ -180,7 +181,7 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
     if typed is not None:
         usual = [slot for slot in _by_name(p.name.lower(), facts, None) if isinstance(slot, Slot)]
         return [Slot(_TYPES[typed[1]], slot.shape) for slot in usual or facts.layers[:3]]
-    if "LongTensor" in str(note) and not say.TIME.match(p.name):
+    if "LongTensor" in str(note) and not say.named_like(p.name, "time"):
         return [Slot("int64", (say.BATCH, n)) for n in facts.lengths[:2]]
     return []
 
@@ -211,9 +212,9 @@ def _size_named(name: str, facts: Facts, width: int, axis: int) -> int:
         return say.BATCH
     if name in ("c", "ch", "channels", "channel", "in_channels"):
         return facts.channels[0]
-    if say.HEIGHT.match(name):
+    if say.named_like(name, "height"):
         return facts.sides[0][0]
-    if say.WIDTH.match(name):
+    if say.named_like(name, "width"):
         return facts.sides[0][1]
     if name in ("d", "dim", "hidden", "features", "e", "embed", "feature", "embed_dim", "d_model", "hidden_size"):
         return width
@@ -225,25 +226,25 @@ def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
     t = main.shape[1] if isinstance(main, Slot) and len(main.shape) in (2, 3) else facts.lengths[0]
     rows, places, numbers, table = Slot("int64", (b,)), Slot("int64", (b, t)), Slot("float32", (b,)), (b, t)
     side = facts.sides[0]
-    rules: tuple[tuple[re.Pattern[str], Sequence[Guess]], ...] = (
-        (say.MASK, [Slot("bool", table), places, *floats(table), Slot("bool", (t, t))]),
-        (say.VIDEO, of_rank(5, "float32", facts)),
-        (say.IMAGE, floats(*((b, c, *s) for c in facts.channels[:2] for s in facts.sides[:3]))),
-        (say.SPECTRUM, floats((b, facts.bands, facts.spectrum), (b, 64, facts.bands))),
-        (say.AUDIO, floats((b, say.SAMPLES), (b, 1, say.SAMPLES))),
-        (say.POSITION, [places, *floats((b, t, 3))]),
-        (say.TOKENS, [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]),
-        (say.LENGTH_OF, [rows, Plain(t)]),
-        (say.TIME, [numbers, rows, *floats((b, 1), table)]),
-        (say.CLASS, [rows, places]),
-        (say.PAIR, [Plain([*side]), Plain([8, 8])]),
-        (say.HEIGHT, [Plain(side[0]), Plain(8)]),
-        (say.WIDTH, [Plain(side[1]), Plain(8)]),
+    rules: tuple[tuple[str, Sequence[Guess]], ...] = (
+        ("mask", [Slot("bool", table), places, *floats(table), Slot("bool", (t, t))]),
+        ("video", of_rank(5, "float32", facts)),
+        ("image", floats(*((b, c, *s) for c in facts.channels[:2] for s in facts.sides[:3]))),
+        ("spectrum", floats((b, facts.bands, facts.spectrum), (b, 64, facts.bands))),
+        ("audio", floats((b, say.SAMPLES), (b, 1, say.SAMPLES))),
+        ("position", [places, *floats((b, t, 3))]),
+        ("tokens", [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]),
+        ("length-of", [rows, Plain(t)]),
+        ("time", [numbers, rows, *floats((b, 1), table)]),
+        ("class", [rows, places]),
+        ("pair", [Plain([*side]), Plain([8, 8])]),
+        ("height", [Plain(side[0]), Plain(8)]),
+        ("width", [Plain(side[1]), Plain(8)]),
     )
-    guesses: list[Guess] = [*next((usual for pattern, usual in rules if pattern.search(name)), ())]
-    if say.STATE.search(name) and facts.states:
+    guesses: list[Guess] = [*next((usual for what, usual in rules if say.named_like(name, what)), ())]
+    if say.named_like(name, "state") and facts.states:
         guesses = [*floats(*facts.states[:2])]
-    if say.PAST.search(name) and (main is not None or not guesses):
+    if say.named_like(name, "past") and (main is not None or not guesses):
         heads, width = facts.heads
         keys = (b, heads, PAST, width), (b, PAST, heads, width)
         guesses = [*floats(*keys, *facts.states, (b, PAST, facts.widths[0]))]

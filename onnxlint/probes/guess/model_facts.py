@@ -67,19 +67,19 @@ def read_facts(model: nn.Module) -> Facts:
     """Look at a model without running it."""
     owners = list(_owners(model))
     sides = _unique([*_sides(owners, model), *say.SIDES])
-    channels = [n for n in _numbers(owners, say.CHANNELS) if n <= 64]
+    channels = [n for n in _numbers(owners, say.KEYS["channels"]) if n <= 64]
     first = next((m for m in model.modules() if isinstance(m, (nn.Conv2d, nn.Conv3d))), None)
     if first is not None:
         inner = not channels and first.in_channels > 4  # a wide layer is rather not the first that runs
         channels = [3, first.in_channels] if inner else [first.in_channels, *channels]
     lengths = _lengths(owners, model)
     parts = [*owners, *model.modules()]
-    heads = (_numbers(parts, say.HEADS) or [4])[0]
-    widths = _unique([*_numbers(owners, say.WIDTHS), *_features(model), 32])
+    heads = (_numbers(parts, say.KEYS["heads"]) or [4])[0]
+    widths = _unique([*_numbers(owners, say.KEYS["widths"]), *_features(model), 32])
     sizes = sides, _unique([*channels, 3, 1]), _unique(lengths), widths
-    bands, frames = (_numbers(owners, say.BANDS) or [80])[0], (_numbers(owners, say.FRAMES) or [8])[0]
+    bands, frames = (_numbers(owners, say.KEYS["bands"]) or [80])[0], (_numbers(owners, say.KEYS["frames"]) or [8])[0]
     spectrum = 2 * (_numbers(owners, ("max_source_positions",)) or [50])[0]
-    attention = heads, (_numbers(parts, say.HEAD_WIDTHS) or [max(widths[0] // heads, 1)])[0]
+    attention = heads, (_numbers(parts, say.KEYS["head-widths"]) or [max(widths[0] // heads, 1)])[0]
     layers, states = _unique(_layers(model, sides, lengths)), _unique(list(_states(model)))
     return Facts(*sizes, bands, spectrum, frames, layers, attention, states)
 
@@ -121,7 +121,7 @@ def _numbers(owners: Sequence[Any], names: Sequence[str]) -> list[int]:
 def _sides(owners: Sequence[Any], model: nn.Module) -> list[tuple[int, int]]:
     sides: list[tuple[int, int]] = []
     for owner in (*owners, *(m for m in model.modules() if m is not model)):
-        for name in say.IMAGE_SIZE:
+        for name in say.KEYS["image-size"]:
             value = _value(owner, name)
             if isinstance(value, int) and not isinstance(value, bool) and 4 <= value <= 2048:
                 sides.append((value, value))
@@ -136,7 +136,7 @@ def _lengths(owners: Sequence[Any], model: nn.Module) -> list[int]:
     for name, parameter in model.named_parameters():
         if "pos" in name and parameter.dim() >= 2:
             exact += [d for size in parameter.shape[:-1] if 1 < size < 2000 for d in (size, size - 1)]
-    longest = _numbers(owners, say.LONGEST)
+    longest = _numbers(owners, say.KEYS["longest"])
     usual = [n for n in say.LENGTHS if n <= min(longest, default=n)]
     return [*usual[:1], *exact, *usual[1:], *(n for n in longest if n < 2000)] or [1]
 

@@ -329,6 +329,5 @@ def _compiling() -> bool:
 
 
 def _of_user(thread: threading.Thread) -> bool:
-    run = getattr(thread, "_target", None) or type(thread).run
-    code = getattr(run, "__code__", None)
+    code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
     return code is not None and is_user_code(code.co_filename)

@@ -3,64 +3,26 @@
 import hashlib
 import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from onnxlint.base import records
+from onnxlint.base.files import own_text
 from onnxlint.base.records import EXPORTERS, Evidence, Finding, ModelReport, ModelStatus, Outcome, Report, VerdictKind
 
 NO_REASON = "no reason was recorded"
 LONGEST_DETAIL = 300  # characters of an exporter's own message
 _MOST_PLACES = 5  # of other files that a finding names
 
-# What becomes of a model in one exporter: a label, and a predicate of that exporter.
-_OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
-    Outcome.OK: ("ok", "exports, and agrees with PyTorch"),
-    Outcome.WRONG_VALUES: ("wrong values", "exports, wrong values on other inputs"),
-    Outcome.SHAPE_ERROR: ("fails on other inputs", "exports, fails on other sizes"),
-    Outcome.STATIC_DIM: ("frozen dimension", "exports, but freezes a dynamic dimension"),
-    Outcome.EXPORT_ERROR: ("refused", "refuses to export"),
-    Outcome.RUNTIME_ERROR: ("runtime error", "exports a graph that ONNX Runtime refuses"),
-    Outcome.NONDETERMINISTIC: ("nondeterministic", "exports, different values on every run"),
-    Outcome.TIMEOUT: ("timeout", "does not finish in time"),
-    Outcome.CRASH: ("crash", "crashes"),
-    Outcome.EAGER_ERROR: ("eager error", "PyTorch itself fails before any export"),
-    Outcome.SKIPPED: ("skipped", "was not run"),
-}
-OUTCOME_LABELS = {outcome: label for outcome, (label, _) in _OUTCOMES.items()}
-OUTCOME_SENTENCES = {outcome: sentence for outcome, (_, sentence) in _OUTCOMES.items()}
+_WORDS = tomllib.loads(own_text(__file__, "words.toml"))
+OUTCOME_LABELS: Mapping[Outcome, str] = {Outcome(outcome): label for outcome, (label, _) in _WORDS["outcomes"].items()}
+OUTCOME_SENTENCES: Mapping[Outcome, str] = {Outcome(outcome): told for outcome, (_, told) in _WORDS["outcomes"].items()}
 VERDICT_WORDS = {kind: kind.value.replace("-", " ") for kind in VerdictKind}
-
-# What the search for an input that takes the other branch came to; it is told of eager PyTorch, and fails nobody.
-_SEARCH_SENTENCES: Mapping[Outcome, str] = {
-    Outcome.OK: "searched for the other branch",
-    Outcome.SKIPPED: "no input that takes the other branch was found",
-}
-
-# What a variation of the values is called; the label itself (`values[small#5]`) stays in the machine formats.
-MODES: Mapping[str, str] = {
-    "normal": "other random values",
-    "scaled": "larger values",
-    "negative": "negative values",
-    "positive": "positive values",
-    "small": "small values",
-    "zeros": "zeros",
-    "equal": "equal values",
-    "huge": "extreme values",
-    "constant": "one constant everywhere",
-    "edges": "first and last indices",
-    "full": "a full mask",
-    "empty": "an empty mask",
-    "ragged": "a ragged mask",
-}
-_LAYOUTS: Mapping[str, str] = {"strided": "inputs that are not contiguous", "expanded": "broadcast inputs"}
-
-_SIZES: Mapping[str, str] = {
-    "all-sizes": "other sizes of every dim",
-    "small-sizes": "short sizes of every dim",
-    "equal-sizes": "equal sizes of two dims",
-}
+_SEARCH_SENTENCES: Mapping[str, str] = _WORDS["search"]
+MODES: Mapping[str, str] = _WORDS["modes"]
+FAMILIES: Mapping[str, str] = _WORDS["families"]
 _MODE = re.compile(r"values\[(\w+)#\d+\]")
 _LAYOUT = re.compile(r"layout\[(\w+)\]")
 _SEARCHED = re.compile(r"search\[([^\]]*)\]\S*")
@@ -213,8 +175,8 @@ def error_size(evidence: Evidence) -> str:
 
 def variation(evidence: Evidence) -> str:
     """On which input it was seen, in words; empty where that does not matter."""
-    label = re.sub(r"^example\b", "the example", _SIZES.get(evidence.variation, evidence.variation))
-    label = _LAYOUT.sub(lambda match: _LAYOUTS.get(match[1], match[0]), label)
+    label = re.sub(r"^example\b", "the example", _WORDS["sizes"].get(evidence.variation, evidence.variation))
+    label = _LAYOUT.sub(lambda match: _WORDS["layouts"].get(match[1], match[0]), label)
     label = _SEARCHED.sub(r"an input that the search found for \1", label)
     label = clean(_MODE.sub(lambda match: MODES.get(match[1], match[0]), label))
     label = f"{label} (reduced)" if evidence.reduced else label

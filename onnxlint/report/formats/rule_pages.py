@@ -13,17 +13,8 @@ from rich.theme import Theme
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import EXPORTER_NAMES, Outcome, Severity
 from onnxlint.report.common.console import Page
-from onnxlint.report.common.words import OUTCOME_LABELS, OUTCOME_SENTENCES
+from onnxlint.report.common.words import FAMILIES, OUTCOME_LABELS, OUTCOME_SENTENCES
 
-FAMILIES: Mapping[str, str] = {
-    "ONX1": "control flow",
-    "ONX2": "shapes",
-    "ONX3": "mode and state",
-    "ONX4": "escapes and operators",
-    "ONX5": "export call sites",
-    "ONX7": "found by running",
-    "ONX9": "about the run",
-}
 _CODE = re.compile(r"^```.*?^```|(?<!`)`([^`]+)`(?!`)", re.MULTILINE | re.DOTALL)  # a block, or code in a line
 _NARROWEST, _NARROWEST_TABLE = 30, 60
 _THEME = Theme({"markdown.h2": "bold underline", "markdown.code": "cyan", "markdown.item.bullet": "dim"})
