@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint.base.edits import Lines, apply_edits, choose, newline_of, written_lines
+from onnxlint.base.edits import Lines, apply_edits, choose, newline_of, whole_word, with_word, written_lines
 from onnxlint.base.records import Edit, Finding, Fix, Safety, Severity, Span
 
 
@@ -94,3 +96,18 @@ def test_chosen_edits_always_apply(wanted: list[tuple[int, int, str]]) -> None:
     for (low, high), e in zip(written_lines(edits), edits, strict=True):
         rows = after.split("\n")[low - 1 : high]
         assert e.text.strip("\n") in "\n".join(rows)
+
+
+@given(st.text("ab_ .\n", max_size=30), st.text("ab_", min_size=1, max_size=3))
+@settings(max_examples=500)
+def test_a_whole_word_is_no_part_of_another(text: str, name: str) -> None:
+    expected = re.sub(rf"\b{name}\b", "|", text)
+    assert re.sub(whole_word(name), "|", text) == with_word(text, name, "|") == expected
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_rows_end_without_their_newline(newline: str) -> None:
+    lines = Lines(newline.join(("a", "", "b", "")))
+    assert [lines.rows(n, n) for n in range(1, 5)] == ["a", "", "b", ""]
+    assert lines.rows(1, 3) == "a\n\nb"
+    assert lines.rows(1, 4) == "a\n\nb\n"

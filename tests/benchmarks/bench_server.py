@@ -11,6 +11,7 @@ more key is struck. Then it asks what can be done about all findings, as an edit
 """
 
 import ast
+import contextlib
 import importlib.util
 import os
 import statistics
@@ -96,8 +97,11 @@ def source(lines: int) -> str:
 
 def cpu_of(pid: int) -> float:
     """CPU seconds of a process and of all that it has started, ended or not."""
-    stats = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in (pid, *children(pid)))
-    return sum(sum(map(int, fields[11:15])) for fields in stats) / TICKS
+    ticks = 0
+    for one in (pid, *children(pid)):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # ended meanwhile: its parent has its time
+            ticks += sum(map(int, Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:15]))
+    return ticks / TICKS
 
 
 def settle(editor: Editor) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 
 from onnxlint.base.edits import whole_word
 from onnxlint.flow.state.partitions import MODULE_LEVEL, source_of
@@ -150,16 +150,22 @@ def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo
     text = info.source.text
     if _times_named(text, name) == own:
         return True
-    lines = {text.count("\n", 0, start) + 1 for start, *_ in _mentions(text, name)}
+    starts = [start for start, *_ in _mentions(text, name)]
+    lines = {1 + above for above in accumulate(text.count("\n", *span) for span in pairwise([0, *starts]))}
     units = (m for c in info.classes.values() for m in c.methods.values() if m.name != "forward")
     holding = [u for u in units if not u.name.startswith("__") and any(u.line <= line <= u.last for line in lines)]
     times = {u: _times_named(u.text, name) for u in holding}
     if not any(times.values()):  # seen without a look at the imports, or at all the other sources
         return False
-    rest = _times_named(_IMPORTS.sub("", text), name) - own
+    rest = _times_named(_without_imports(text), name) - own
     if not 0 < rest <= sum(times.values()):
         return False
     return rest == sum(count for u, count in times.items() if _is_uncalled(u, modules))
+
+
+@lru_cache(maxsize=16)
+def _without_imports(text: str) -> str:
+    return _IMPORTS.sub("", text)
 
 
 def _is_uncalled(unit: FunctionUnit, modules: Sequence[ModuleInfo]) -> bool:

@@ -5,7 +5,7 @@ import re
 import textwrap
 from functools import lru_cache
 
-from onnxlint.base.edits import whole_word
+from onnxlint.base.edits import with_word
 from onnxlint.flow.state.protocols import InContext
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
@@ -222,7 +222,7 @@ def _text_about(unit: FunctionUnit, name: str) -> str:
     with those before them.
     """
     text = unit.text if len(unit.args.args) <= MANY else "\n".join(_lines_about(unit.text).get(name, ()))
-    return re.sub(whole_word(name), _IT, text)
+    return with_word(text, name, _IT)
 
 
 @lru_cache(maxsize=4)
