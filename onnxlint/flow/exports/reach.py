@@ -39,7 +39,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
 # What it imports or makes is computed, but where the name begins with a library's: `f"torchvision.models.{name}"`.
 _ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w+)\.)?")
-_BY_TEXT = re.compile(r"\bimport_module\(\s*['\"]([\w.]+)['\"]\s*\)")
+_BY_TEXT = re.compile(r"import_module\((?<!\wimport_module\()\s*['\"]([\w.]+)['\"]\s*\)")
 _CONFIG = re.compile(r"(?:fromfile|from_file|LazyConfig\.load)\(\s*['\"]([\w./-]+\.py)['\"]")
 _BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
 _WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what it imports may register anything
@@ -49,7 +49,8 @@ _CALLS = r"(?:\.\w+\([^()\n]*\))*"
 _WHOLE = re.compile(
     rf"torch\.load\([^\n]*\)\[['\"]\w+['\"]\]{_CALLS}\.(?:eval|fuse|float|half)\("
 )  # of whichever class
-_ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.modules\b")
+_EVALUATES = "|".join(rf"{name}\((?<![\w.]{name}\()" for name in ("eval", "exec", "globals", "locals"))
+_ANY_IMPORTED = re.compile(rf"{_EVALUATES}|sys\.modules\b(?<!\wsys\.modules)")
 _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openvino|tensorrt)\(")
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _TEST_FOLDERS = ("test", "tests", "testing", "unittests")
@@ -234,7 +235,8 @@ class Reach:
         for module in (m for full in _BY_TEXT.findall(text) for m in self._modules_of(full, info)):
             self._import(module)
             self._open(module)
-        computed = [m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES]
+        names_none = "import_" not in text and "instantiate(" not in text and "load_entry_point(" not in text
+        computed = not names_none and [m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES]
         anything = computed and self._configured is None
         if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True

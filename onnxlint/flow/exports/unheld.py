@@ -127,8 +127,10 @@ def unconfigured(
     units = [u for i in modules for u in (*i.functions.values(), *i.classes.values()) if u not in own]
     texts = [*(u.text for u in units), *(source_of(i, MODULE_LEVEL) for i in modules), *(c.text for c in built)]
     while texts:
-        named = set(_NAME.findall(_ASKED_FOR.sub("", _IMPORTS.sub("", texts.pop()))))
-        new = {c for c in classes if c.name in named and c not in built}
+        text = texts.pop()
+        new = {c for c in classes if c.name in text and c not in built}
+        named = set(_NAME.findall(_ASKED_FOR.sub("", _IMPORTS.sub("", text)))) if new else ()
+        new = {c for c in new if c.name in named}
         texts += [c.text for c in new]
         built |= new
     return {c: "no YAML file names it, and nothing that is built by these does" for c in classes if c not in built}
