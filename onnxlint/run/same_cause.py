@@ -44,7 +44,8 @@ def _kernels_alone(findings: Sequence[Finding]) -> list[Finding]:
 
     def is_kernel(f: Finding) -> bool:
         *_, name, verb, kind = ["", "", "", *f.about.split(" ")]
-        return (verb, kind) == ("is", "custom") and not hidden(f) and any(map(is_compiled, name.split(".")))
+        runs = f.doubt == "flag" or not hidden(f)
+        return (verb, kind) == ("is", "custom") and runs and any(map(is_compiled, name.split(".")))
 
     around = {(f.span.path, f.symbol) for f in findings if is_kernel(f)}
     wrapped = (f for f in findings if (f.span.path, f.symbol) in around and not is_kernel(f))

@@ -511,6 +511,38 @@ class Pool(torch.nn.Module):
     assert [f.code for f in merged.findings if f.severity is not Severity.NOTE] == shown
 
 
+@pytest.mark.parametrize("base", ["torch.autograd.Function", "object"])
+def test_beside_the_kernel_of_an_autograd_function_nothing_is_shown_though_a_caller_may_go_another_way(check, base):
+    merged = one_per_cause(
+        check(f"""\
+import torch
+import pool_cuda
+
+class Pool({base}):
+    @staticmethod
+    def forward(ctx, x, size):
+        rows = size * x.shape[0]
+        while True:
+            count = pool_cuda.pool(x, rows)
+            if count <= rows:
+                return x.new_zeros(rows)
+            rows = count
+
+class Model(torch.nn.Module):
+    def __init__(self, fast=True):
+        super().__init__()
+        self.fast = fast
+
+    def forward(self, x):
+        if self.fast:
+            x = Pool.{"apply(" if "." in base else "forward(None, "}x, 4)
+        return x
+""")
+    )
+    shown = [f.code for f in merged.findings if f.severity is not Severity.NOTE]
+    assert shown == ([] if "." in base else ["ONX106"])
+
+
 def test_a_compiled_kernel_is_one_by_its_name_and_not_by_the_file_that_calls_it():
     about = "ops/pool_cuda.py flash_attn.flash_attn_func is custom"
     found = tuple(

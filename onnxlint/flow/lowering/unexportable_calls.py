@@ -58,9 +58,14 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
             emit(engine, node, kind, name, {**table.outcomes(form, plain), **kept})
         elif kind not in (obs.FileWrite, obs.Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
             emit(engine, node, kind, name, form, plain)
-    elif _is_kernel(engine, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
-        emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]))
-        _written_by_kernel(engine, values, node)
+    elif _is_kernel(engine, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)):
+        # Where a caller may go another way than this autograd function it is a note, and so is what is beside it.
+        unit, sure = engine.frames[-1].unit, not guarded(engine)
+        if sure or (unit is not None and unit.of_autograd and not guarded(engine, 1)):
+            op = ".".join(name.split(".")[:3])
+            emit(engine, node, obs.CustomCall, name, "custom", op, sure=sure, doubt="flag")
+        if sure:
+            _written_by_kernel(engine, values, node)
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, obs.SparseCall, name, "sparse: namespace", namespace)
     elif namespace == "torch.distributions" and any(isinstance(v, dom.Tensor) for v in values):
@@ -188,9 +193,10 @@ def _autocast(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, n
     emit(engine, node, obs.AutocastCall, name, "autocast", sure=on_cpu and enabled is None)
 
 
-def guarded(engine: Lowering) -> bool:
-    """True where an `if` or a `try` stands around what runs: there may be a way without it."""
-    frames = (f for f in engine.frames if not f.body.of_file and f.statement_node is not None)
+def guarded(engine: Lowering, depth: int = 0) -> bool:
+    """True where an `if` or a `try` stands around what runs: there may be a way without it. `depth`: of how many of the
+    innermost functions that is asked; 0: of all."""
+    frames = (f for f in engine.frames[-depth:] if not f.body.of_file and f.statement_node is not None)
     return any(f.statement_node in _guarded(f.body.function) for f in frames)
 
 
