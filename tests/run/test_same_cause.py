@@ -551,3 +551,10 @@ def test_a_compiled_kernel_is_one_by_its_name_and_not_by_the_file_that_calls_it(
     assert all(f.severity is not Severity.NOTE for f in one_per_cause(Report(findings=found), lambda path: []).findings)
     hidden = (found[0], replace(found[1], severity=Severity.NOTE, about="pool_cuda.pool is custom"))
     assert one_per_cause(Report(findings=hidden), lambda path: []).findings[0].severity is not Severity.NOTE
+
+
+def test_of_the_calls_of_a_kernel_that_of_forward_itself_is_shown_first(check):
+    helper = "    def spread(self, x):\n        return pool_cuda.pool(x)\n\n"
+    forward = "    def forward(self, x):\n        return self.spread(x) + pool_cuda.pool(x)\n"
+    merged = one_per_cause(check(f"import torch\nimport pool_cuda\n\nclass M(torch.nn.Module):\n{helper}{forward}"))
+    assert places(merged, "ONX409") == [(9, [6])]
