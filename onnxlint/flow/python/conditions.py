@@ -23,6 +23,7 @@ _DEVICES = re.compile(r"_?(?:n|num|number_of)_?(?:devices|gpus?)|world_size")
 _ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
 _ON_MANY |= {(ast.LtE, 1): False, (ast.Lt, 2): False, (ast.Eq, 1): False}
 _TALK = ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
+_TEACHES = re.compile(r"sampling_prob|teacher_forc")  # with the targets of training
 _INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
 _ROOM = 256  # rows of a table: fewer are there for an example, not for the longest input
 _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
@@ -83,7 +84,8 @@ class Conditions(Arithmetic):
                 result = self._test_both(result, value, node.values[i - 1], isinstance(node.op, ast.Or))
             self.scope.names.update(before)
             return result
-        with self.engine.within(testing=True):
+        teaches = _draws(node) and _TEACHES.search(ast.unparse(node)) is not None
+        with self.engine.within(testing=True, asked=self.engine.context.asked or teaches):
             v = self.eval(node)
         if isinstance(v, dom.Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))
@@ -93,7 +95,7 @@ class Conditions(Arithmetic):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = dom.reads_data(v) or isinstance(v, dom.Dim)
         filled = self._of_a_table(node) if isinstance(v, (dom.Dim, dom.Config)) else None
-        usual = self._usually(v, node) if filled is None else filled
+        usual = False if teaches else self._usually(v, node) if filled is None else filled
         return Test([(v, mask, filled is not None)] if asks else [], dict.fromkeys(mask, None), usual)
 
     def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
