@@ -60,9 +60,8 @@ def report_hidden_modules(engine: Reading, obj: dom.Object, places: Mapping[tupl
         modules = [m for m in _members(v) if is_module(m)]
         place = places.get((id(obj), name))
         listed = all(any(m is r or m == r for r in registered) for m in modules)
-        if not engine.reads.read_by_forward(obj.cls, name, None):
-            continue  # other methods go through it: it leads to modules that others hold
-        if place is not None and not (listed or _left_out_rightly(obj.cls.text, name, modules)):
+        unread = not engine.reads.read_by_forward(obj.cls, name, None)  # it leads to modules that others hold
+        if place is not None and not (unread or listed or _left_out_rightly(obj.cls.text, name, modules)):
             container = "dict" if isinstance(v, dom.Dict) else "list"
             engine.emit(observations.HiddenModules, place, always=True, container=container)
 

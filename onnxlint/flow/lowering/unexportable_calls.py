@@ -61,11 +61,10 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
     elif _is_kernel(engine, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)):
         # Where a caller may go another way than this autograd function it is a note, and so is what is beside it.
         unit, sure = engine.frames[-1].unit, not guarded(engine)
-        if sure or (unit is not None and unit.of_autograd and not guarded(engine, 1)):
-            op = ".".join(name.split(".")[:3])
-            emit(engine, node, obs.CustomCall, name, "custom", op, sure=sure, doubt="flag")
         if sure:
             _written_by_kernel(engine, values, node)
+        if sure or (unit is not None and unit.of_autograd and not guarded(engine, 1)):
+            emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]), sure=sure, doubt="flag")
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, obs.SparseCall, name, "sparse: namespace", namespace)
     elif namespace == "torch.distributions" and any(isinstance(v, dom.Tensor) for v in values):
