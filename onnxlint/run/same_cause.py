@@ -15,6 +15,7 @@ from onnxlint.source.parse import source_lines
 _CERTAINTY, _SEVERITIES = tuple(VerdictKind), tuple(Severity)
 _OPSET = re.compile(r"(?<=opset )\d+|(?<=convert it to )\d+|(?<=converts it to )\d+")
 _WORD = re.compile(r"\w+")
+_LONG = 20  # lines of a function that are no accident where they are the same
 
 
 def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_lines) -> Report:
@@ -99,7 +100,7 @@ def _one_of_copies(
 ) -> tuple[Finding, ...]:
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for f in filterfalse(hidden, findings):
-        name = f".{f.symbol}".rpartition(f".{PurePath(f.span.path).stem}.")[2]
+        name = _name_in_file(f) if f.code in once else f.symbol.rpartition(".")[2]
         alike.setdefault((f.code, name, f.message, f.text), []).append(f)
     copies: dict[tuple[str, str, int, int], list[Finding]] = {}
     for (code, name, *_), members in alike.items():
@@ -107,6 +108,8 @@ def _one_of_copies(
             text, line = _definition(sources(f.span.path), f)
             if code in once and len({PurePath(m.span.path).name for m in members}) == 1:
                 text, line = name, 0  # versions of one script, of which it says the same
+            elif text.count("\n") < _LONG:  # a few lines may be the same in quite another class
+                text = f"{_name_in_file(f)}\n{text}" * bool(text)
             copies.setdefault((code, text, line, f.span.column), []).append(f)
     shown: dict[int, Finding] = {}
     for (_, text, *_), members in copies.items():
@@ -116,6 +119,11 @@ def _one_of_copies(
             shown[id(f)] = replace(f, severity=Severity.NOTE, also=(head.span, *f.also))
         shown[id(head)] = replace(head, also=(*head.also, *(span for f in others for span in (f.span, *f.also))))
     return tuple(shown.get(id(f), f) for f in findings)
+
+
+def _name_in_file(finding: Finding) -> str:
+    """The qualified name of the function that a finding stands in, without the module."""
+    return f".{finding.symbol}".rpartition(f".{PurePath(finding.span.path).stem}.")[2]
 
 
 def _definition(lines: Sequence[str], finding: Finding) -> tuple[str, int]:

@@ -439,6 +439,14 @@ def test_all_places_of_a_cause_in_a_copy_are_named():
     assert [(span.path, span.line) for span in note.also] == [("a.py", 2), ("lib/a.py", 3)]
 
 
+@pytest.mark.parametrize(("lines", "shown"), [(30, 1), (3, 2)])
+def test_a_long_method_that_is_the_same_word_by_word_is_a_copy_whatever_its_class_is_called(lines, shown):
+    text = ["class A:", "    def f(self, x):", *(lines * ["        x = g(x)"])]
+    found = [finding(4, symbol=f"{m}.{c}.f", span=Span(f"{m}.py", 4, 9, 4, 13)) for m, c in (("m", "A"), ("n", "B"))]
+    merged = one_per_cause(Report(findings=tuple(found)), lambda path: text)
+    assert sum(f.severity is not Severity.NOTE for f in merged.findings) == shown
+
+
 @pytest.mark.parametrize(
     ("code", "names", "shown"), [("ONX506", ("m", "m"), 1), ("ONX506", ("m", "n"), 2), ("ONX101", ("m", "m"), 2)]
 )
