@@ -261,8 +261,7 @@ def drawn(
     meant: bool = False,
     outcomes: Mapping[str, Outcome] | None = None,
 ) -> None:
-    """A draw from a generator, which may be `meant`: an observation, unless only training reads what is drawn, or
-    the function seeds the generator: it draws the same each time."""
+    """A draw from a generator, which may be `meant`: an observation, unless only training reads it, or it is seeded."""
     frame = engine.frames[-1]
     seeded = source == "python" and frame.unit is not None and "random.seed(" in frame.unit.text
     spared = seeded or (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node))

@@ -37,8 +37,7 @@ _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLit
 
 
 def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
-    """Those of the modules with a forward that no export meets, and what only these use, if it has no weights or gives
-    a part of the loss."""
+    """Those of the modules with a forward that no export meets, and what only these use, weightless or for a loss."""
     apart = {c for c in classes if _beside_the_model(engine, c)}
     by_file = grouped(apart, lambda c: c.module.path)
     for c in classes:

@@ -23,7 +23,6 @@ _DEVICES = re.compile(r"_?(?:n|num|number_of)_?(?:devices|gpus?)|world_size")
 _ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
 _ON_MANY |= {(ast.LtE, 1): False, (ast.Lt, 2): False, (ast.Eq, 1): False}
 _TALK = ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
-_TEACHES = re.compile(r"sampling_prob|teacher_forc")  # with the targets of training
 _INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
 _ROOM = 256  # rows of a table: fewer are there for an example, not for the longest input
 _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
@@ -62,6 +61,11 @@ def _draws(node: ast.expr) -> bool:
     return False
 
 
+def _teaches(node: ast.expr) -> bool:
+    """True for a draw that chooses between what the model gave and the target: training alone has one."""
+    return _draws(node) and any(name in ast.unparse(node) for name in ("sampling_prob", "teacher_forc"))
+
+
 class Conditions(Arithmetic):
     """The part of a frame that works out tests, and the expressions that are decided by one."""
 
@@ -84,8 +88,7 @@ class Conditions(Arithmetic):
                 result = self._test_both(result, value, node.values[i - 1], isinstance(node.op, ast.Or))
             self.scope.names.update(before)
             return result
-        teaches = _draws(node) and _TEACHES.search(ast.unparse(node)) is not None
-        with self.engine.within(testing=True, asked=self.engine.context.asked or teaches):
+        with self.engine.asking(_teaches(node)), self.engine.within(testing=True):
             v = self.eval(node)
         if isinstance(v, dom.Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))
@@ -95,12 +98,14 @@ class Conditions(Arithmetic):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = dom.reads_data(v) or isinstance(v, dom.Dim)
         filled = self._of_a_table(node) if isinstance(v, (dom.Dim, dom.Config)) else None
-        usual = False if teaches else self._usually(v, node) if filled is None else filled
+        usual = self._usually(v, node) if filled is None else filled
         return Test([(v, mask, filled is not None)] if asks else [], dict.fromkeys(mask, None), usual)
 
     def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
         if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(last_name(node)):
             return True  # what is exported has been trained
+        if _teaches(node):
+            return False
         if v == dom.CONFIG and (one := _on_one_device(node)) is not None:
             return one
         return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
