@@ -67,7 +67,7 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
 
 
 def _kernel(engine: Lowering, name: str, values: Iterable[dom.Value], node: ast.AST) -> None:
-    """A kernel, unless a caller may go another way; that of an autograd function is a note then, as is all beside it."""
+    """A kernel, unless a caller may go another way; that of an autograd function is then a note, and all beside it."""
     unit, sure = engine.frames[-1].unit, not guarded(engine)
     if sure:
         _written_by_kernel(engine, values, node)
