@@ -18,6 +18,8 @@ class DataAttribute(Rule):
         match self.parent(argument) if argument is not None else None:
             case cst.Call(cst.Name("type")):
                 return  # `y.type(type(x.data))` asks for the class alone
+        if isinstance(node, cst.Attribute) and not read.weight and _leaves_torch(self, node):
+            return  # what takes the values out of torch is reported for both
         yield Objection(
             f"`{read.text}` takes the tensor out of the trace"
             + ("" if read.weight else ": the graph keeps the example's values as a constant"),
@@ -56,7 +58,7 @@ class _Use(IntEnum):
     WRITTEN = 2
 
 
-def _leaves_torch(site: Site, node: cst.BaseExpression) -> bool:
+def _leaves_torch(site: Site | Rule, node: cst.BaseExpression) -> bool:
     """True where the methods called on an expression end in one that makes numbers or an array of it."""
     parent = site.parent(node)
     call = site.parent(parent) if isinstance(parent, cst.Attribute) else None

@@ -15,6 +15,7 @@ from onnxlint.source.parse import source_lines
 _CERTAINTY, _SEVERITIES = tuple(VerdictKind), tuple(Severity)
 _OPSET = re.compile(r"(?<=opset )\d+|(?<=convert it to )\d+|(?<=converts it to )\d+")
 _WORD = re.compile(r"\w+")
+_LONG = 20  # lines of a function that are no accident where they are the same
 
 
 def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_lines) -> Report:
@@ -44,7 +45,8 @@ def _kernels_alone(findings: Sequence[Finding]) -> list[Finding]:
 
     def is_kernel(f: Finding) -> bool:
         *_, name, verb, kind = ["", "", "", *f.about.split(" ")]
-        return (verb, kind) == ("is", "custom") and not hidden(f) and any(map(is_compiled, name.split(".")))
+        runs = f.doubt == "flag" or not hidden(f)
+        return (verb, kind) == ("is", "custom") and runs and any(map(is_compiled, name.split(".")))
 
     around = {(f.span.path, f.symbol) for f in findings if is_kernel(f)}
     wrapped = (f for f in findings if (f.span.path, f.symbol) in around and not is_kernel(f))
@@ -98,7 +100,7 @@ def _one_of_copies(
 ) -> tuple[Finding, ...]:
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for f in filterfalse(hidden, findings):
-        name = f".{f.symbol}".rpartition(f".{PurePath(f.span.path).stem}.")[2]
+        name = _name_in_file(f) if f.code in once else f.symbol.rpartition(".")[2]
         alike.setdefault((f.code, name, f.message, f.text), []).append(f)
     copies: dict[tuple[str, str, int, int], list[Finding]] = {}
     for (code, name, *_), members in alike.items():
@@ -106,6 +108,8 @@ def _one_of_copies(
             text, line = _definition(sources(f.span.path), f)
             if code in once and len({PurePath(m.span.path).name for m in members}) == 1:
                 text, line = name, 0  # versions of one script, of which it says the same
+            elif text.count("\n") < _LONG:  # a few lines may be the same in quite another class
+                text = f"{_name_in_file(f)}\n{text}" * bool(text)
             copies.setdefault((code, text, line, f.span.column), []).append(f)
     shown: dict[int, Finding] = {}
     for (_, text, *_), members in copies.items():
@@ -115,6 +119,11 @@ def _one_of_copies(
             shown[id(f)] = replace(f, severity=Severity.NOTE, also=(head.span, *f.also))
         shown[id(head)] = replace(head, also=(*head.also, *(span for f in others for span in (f.span, *f.also))))
     return tuple(shown.get(id(f), f) for f in findings)
+
+
+def _name_in_file(finding: Finding) -> str:
+    """The qualified name of the function that a finding stands in, without the module."""
+    return f".{finding.symbol}".rpartition(f".{PurePath(finding.span.path).stem}.")[2]
 
 
 def _definition(lines: Sequence[str], finding: Finding) -> tuple[str, int]:
@@ -143,12 +152,14 @@ def _about(finding: Finding, elsewhere: Mapping[tuple[str, str, str], str]) -> s
     return next((elsewhere[key] for key in keys if key in elsewhere), finding.about)
 
 
-def _first(finding: Finding) -> tuple[bool, bool, int, int, int, int]:
+def _first(finding: Finding) -> tuple[bool, bool, int, int, bool, int, int]:
     """Where a number was frozen comes before its uses, a rule's finding before an exporter's word, then the most
-    certain, then what the file has first."""
+    certain, then the kernel that forward itself calls, then what the file has first."""
     span, measured = finding.span, finding.code.startswith("ONX7")
     certainty, severity = _CERTAINTY.index(finding.verdict), _SEVERITIES.index(finding.severity)
-    return not finding.about.endswith(number_frozen(span)), measured, certainty, severity, span.line, span.column
+    called = finding.about.endswith(" is custom") and not finding.symbol.endswith(".forward")
+    used = not finding.about.endswith(number_frozen(span))
+    return used, measured, certainty, severity, called, span.line, span.column
 
 
 def _together(members: Sequence[Finding]) -> Finding:

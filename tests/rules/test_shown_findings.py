@@ -63,6 +63,18 @@ def test_data_whose_class_is_asked_is_not_told(lines: Lines) -> None:
     assert lines("return i.type(x.dtype) + x.data", "ONX411") == [1]
 
 
+def test_a_count_of_equal_parts_leaves_no_rest_of_what_is_cut_from_the_end(lines: Lines) -> None:
+    assert lines("return x[-x.shape[0] // self.parts :]", "ONX217") == []
+    assert lines("return x[-x.shape[0] // 2 :]", "ONX217") == [1]
+    assert lines("return x[: x.shape[0] + (-x.shape[0] // self.parts)]", "ONX217") == [1]
+
+
+def test_data_that_leaves_torch_at_once_is_told_by_what_takes_it_out(lines: Lines) -> None:
+    body = "return x + torch.from_numpy(x.data.cpu().numpy()){}"
+    assert [lines(body.format(""), code) for code in ("ONX402", "ONX411")] == [[1], []]
+    assert lines(body.format(" + x.data"), "ONX411") == [1]
+
+
 def test_a_look_up_is_told_once(lines: Lines) -> None:
     body = "a = torch.as_tensor(self.table[i.sum()])\nb = torch.as_tensor(self.table[{}])\nreturn x * a * b"
     assert lines(body.format("i.sum()"), "ONX111") == [1]

@@ -439,6 +439,14 @@ def test_all_places_of_a_cause_in_a_copy_are_named():
     assert [(span.path, span.line) for span in note.also] == [("a.py", 2), ("lib/a.py", 3)]
 
 
+@pytest.mark.parametrize(("lines", "shown"), [(30, 1), (3, 2)])
+def test_a_long_method_that_is_the_same_word_by_word_is_a_copy_whatever_its_class_is_called(lines, shown):
+    text = ["class A:", "    def f(self, x):", *(lines * ["        x = g(x)"])]
+    found = [finding(4, symbol=f"{m}.{c}.f", span=Span(f"{m}.py", 4, 9, 4, 13)) for m, c in (("m", "A"), ("n", "B"))]
+    merged = one_per_cause(Report(findings=tuple(found)), lambda path: text)
+    assert sum(f.severity is not Severity.NOTE for f in merged.findings) == shown
+
+
 @pytest.mark.parametrize(
     ("code", "names", "shown"), [("ONX506", ("m", "m"), 1), ("ONX506", ("m", "n"), 2), ("ONX101", ("m", "m"), 2)]
 )
@@ -511,6 +519,38 @@ class Pool(torch.nn.Module):
     assert [f.code for f in merged.findings if f.severity is not Severity.NOTE] == shown
 
 
+@pytest.mark.parametrize("base", ["torch.autograd.Function", "object"])
+def test_beside_the_kernel_of_an_autograd_function_nothing_is_shown_though_a_caller_may_go_another_way(check, base):
+    merged = one_per_cause(
+        check(f"""\
+import torch
+import pool_cuda
+
+class Pool({base}):
+    @staticmethod
+    def forward(ctx, x, size):
+        rows = size * x.shape[0]
+        while True:
+            count = pool_cuda.pool(x, rows)
+            if count <= rows:
+                return x.new_zeros(rows)
+            rows = count
+
+class Model(torch.nn.Module):
+    def __init__(self, fast=True):
+        super().__init__()
+        self.fast = fast
+
+    def forward(self, x):
+        if self.fast:
+            x = Pool.{"apply(" if "." in base else "forward(None, "}x, 4)
+        return x
+""")
+    )
+    shown = [f.code for f in merged.findings if f.severity is not Severity.NOTE]
+    assert shown == ([] if "." in base else ["ONX106"])
+
+
 def test_a_compiled_kernel_is_one_by_its_name_and_not_by_the_file_that_calls_it():
     about = "ops/pool_cuda.py flash_attn.flash_attn_func is custom"
     found = tuple(
@@ -519,3 +559,10 @@ def test_a_compiled_kernel_is_one_by_its_name_and_not_by_the_file_that_calls_it(
     assert all(f.severity is not Severity.NOTE for f in one_per_cause(Report(findings=found), lambda path: []).findings)
     hidden = (found[0], replace(found[1], severity=Severity.NOTE, about="pool_cuda.pool is custom"))
     assert one_per_cause(Report(findings=hidden), lambda path: []).findings[0].severity is not Severity.NOTE
+
+
+def test_of_the_calls_of_a_kernel_that_of_forward_itself_is_shown_first(check):
+    helper = "    def spread(self, x):\n        return pool_cuda.pool(x)\n\n"
+    forward = "    def forward(self, x):\n        return self.spread(x) + pool_cuda.pool(x)\n"
+    merged = one_per_cause(check(f"import torch\nimport pool_cuda\n\nclass M(torch.nn.Module):\n{helper}{forward}"))
+    assert places(merged, "ONX409") == [(9, [6])]

@@ -228,6 +228,7 @@ def _lowered(call: OperatorCall, entry: Op) -> None:
     # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
     # An exported model computes no loss.
     quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
+    quiet |= bool(call.args) and dom.is_none(call.args[0])  # PyTorch itself raises: no model comes through here
     if refused and not quiet:
         written = engine.table.outcomes("not loaded", op)
         outcomes = {exporter: written.get(exporter, Outcome.EXPORT_ERROR) for exporter in refused}
@@ -260,11 +261,11 @@ def drawn(
     meant: bool = False,
     outcomes: Mapping[str, Outcome] | None = None,
 ) -> None:
-    """A draw from a generator, which may be `meant`: an observation, unless only training reads what is drawn."""
+    """A draw from a generator, which may be `meant`: an observation, unless only training reads it, or it is seeded."""
     frame = engine.frames[-1]
-    if engine.context.tracing and not (
-        frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
-    ):
+    seeded = source == "python" and frame.unit is not None and "random.seed(" in frame.unit.text
+    spared = seeded or (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node))
+    if engine.context.tracing and not spared:
         if unexportable_calls.stand_in(engine, node):
             return
         latent = meant or (name.rpartition(".")[2] in _NOISE and _is_latent(frame, node))

@@ -19,6 +19,7 @@ _LOSS = re.compile(
 _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
+_LOSS_LAST = re.compile(r"^[ \t]+return \w[^\n]*, *\w*loss\w*$", re.MULTILINE)  # beside what it is for
 names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
 _TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
@@ -37,7 +38,7 @@ _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLit
 
 
 def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
-    """Those of the modules with a forward that no export meets, and what only these use, if it has no weights."""
+    """Those of the modules with a forward that no export meets, and what only these use, weightless or for a loss."""
     apart = {c for c in classes if _beside_the_model(engine, c)}
     by_file = grouped(apart, lambda c: c.module.path)
     for c in classes:
@@ -46,7 +47,8 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
             word = re.compile(whole_word(c.name))
             theirs = sum(len(word.findall(m.text)) for m in mates)
             alone = theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs
-            if alone and not _has_weights(engine, c):
+            unit = c.find_method("forward")
+            if alone and (not _has_weights(engine, c) or (unit is not None and _LOSS_LAST.search(unit.text))):
                 apart.add(c)
     return frozenset(apart)
 

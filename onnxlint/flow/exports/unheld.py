@@ -327,7 +327,7 @@ def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], r
     called = re.findall(rf"self\.{part}\.(?!forward\b)(\w+)\(", info.source.text)
     if not exported >= holders and not (all(h.is_module() for h in holders) and any(map(c.find_method, called))):
         return False
-    use = re.compile(rf"\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
+    use = re.compile(rf"(?<!torch)\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
     beyond = {m for h in holders for m in info.project.naming(h.name) if m is not info and m.lookup(h.name) in holders}
     texts = [u.text for u in info.units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
     return not any(map(use.search, texts))

@@ -174,18 +174,20 @@ class Objects(Writes, Engine):
     ) -> Value:
         """A constructor argument that nobody gave: classes and functions stay, numbers may be anything.
 
-        A flag, a name or a number that says "none" is its default where no call of the class gives another.
+        A flag, a name or a number that says "none" is its default where no call of the class gives another, or only
+        training asks for it.
         """
         if default is None:
             return dom.CONFIG
         if isinstance(default, ast.Constant):
             cls = info or unit.cls
-            if cls is None or not _is_switch(default.value) or EXPORT_FLAGS.search(parameter.arg):
+            trains = not default.value and parameter.arg.endswith("_training")
+            if cls is None or not _is_switch(default.value) or (not trains and EXPORT_FLAGS.search(parameter.arg)):
                 return dom.CONFIG
             names = [p.arg for p, _ in unit.positional][1:]
             position = names.index(parameter.arg) if parameter.arg in names else -1
             usual = dom.Const(default.value)
-            changed = self.constructor_calls.change(cls, position, parameter.arg, usual)
+            changed = not trains and self.constructor_calls.change(cls, position, parameter.arg, usual)
             return dom.CONFIG if changed else dom.Config(default=usual)
         v = self.evaluate_default(unit, default)
         return v if isinstance(v, _CODE) else dom.CONFIG

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint.flow.exports.train_modes import heeds_mode
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.protocols import Observing
+from onnxlint.flow.state.protocols import Reading
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place
 
 _HELD_ITEM = re.compile(r"\bfor (?:\w+, *)?(\w+) in (?:enumerate\()?self\.\w")
+_FREEZES_ITSELF = re.compile(r"in self\.parameters\(\):\s+\w+\.requires_grad(?: = |_\()False")
 _WEIGHTLESS = re.compile(r"(?:Pool\dd|Pad\dd|Identity|Flatten|Upsample|(?:[a-z]LU|ELU|GELU)6?|Tanh|Sigmoid|Softmax)$")
 
 
@@ -24,6 +25,7 @@ def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> boo
     if any(heeds_mode(m) for m in modules):
         return False
     frozen = re.search(rf"self\.{name}\[\w+\]\.requires_grad_\(False\)", text) is not None
+    frozen |= all(isinstance(m, dom.Instance) and _FREEZES_ITSELF.search(m.object.cls.text) for m in modules)
     if frozen or not any(_has_weights(m) for m in modules):
         return True
     return any(re.search(rf"\b[A-Z]\w*\(\s*{item}\b", text) for item in _HELD_ITEM.findall(text))
@@ -39,7 +41,7 @@ def _has_weights(v: dom.Value) -> bool:
     return not isinstance(v, (dom.Const, dom.Config))
 
 
-def report_hidden_modules(engine: Observing, obj: dom.Object, places: Mapping[tuple[int, str], Place]) -> None:
+def report_hidden_modules(engine: Reading, obj: dom.Object, places: Mapping[tuple[int, str], Place]) -> None:
     """Modules in a plain list or dict attribute that no container registers."""
     registered: list[dom.Value] = []
     hidden: list[tuple[str, dom.Value]] = []
@@ -58,7 +60,8 @@ def report_hidden_modules(engine: Observing, obj: dom.Object, places: Mapping[tu
         modules = [m for m in _members(v) if is_module(m)]
         place = places.get((id(obj), name))
         listed = all(any(m is r or m == r for r in registered) for m in modules)
-        if place is not None and not (listed or _left_out_rightly(obj.cls.text, name, modules)):
+        unread = not engine.reads.read_by_forward(obj.cls, name, None)  # it leads to modules that others hold
+        if place is not None and not (unread or listed or _left_out_rightly(obj.cls.text, name, modules)):
             container = "dict" if isinstance(v, dom.Dict) else "list"
             engine.emit(observations.HiddenModules, place, always=True, container=container)
 

@@ -58,13 +58,21 @@ def library(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, nod
             emit(engine, node, kind, name, {**table.outcomes(form, plain), **kept})
         elif kind not in (obs.FileWrite, obs.Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
             emit(engine, node, kind, name, form, plain)
-    elif _is_kernel(engine, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
-        emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]))
-        _written_by_kernel(engine, values, node)
+    elif _is_kernel(engine, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)):
+        _kernel(engine, name, values, node)
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, obs.SparseCall, name, "sparse: namespace", namespace)
     elif namespace == "torch.distributions" and any(isinstance(v, dom.Tensor) for v in values):
         _distribution(engine, name, kwargs, node)
+
+
+def _kernel(engine: Lowering, name: str, values: Iterable[dom.Value], node: ast.AST) -> None:
+    """A kernel, unless a caller may go another way; that of an autograd function is then a note, and all beside it."""
+    unit, sure = engine.frames[-1].unit, not guarded(engine)
+    if sure:
+        _written_by_kernel(engine, values, node)
+    if sure or (unit is not None and unit.of_autograd and not guarded(engine, 1)):
+        emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]), sure=sure, doubt="flag")
 
 
 def _written_by_kernel(engine: Lowering, values: Iterable[dom.Value], node: ast.AST) -> None:
@@ -188,9 +196,10 @@ def _autocast(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, n
     emit(engine, node, obs.AutocastCall, name, "autocast", sure=on_cpu and enabled is None)
 
 
-def guarded(engine: Lowering) -> bool:
-    """True where an `if` or a `try` stands around what runs: there may be a way without it."""
-    frames = (f for f in engine.frames if not f.body.of_file and f.statement_node is not None)
+def guarded(engine: Lowering, depth: int = 0) -> bool:
+    """True where an `if` or a `try` stands around what runs, in so many of the innermost functions (0: all): there may
+    be a way without it."""
+    frames = (f for f in engine.frames[-depth:] if not f.body.of_file and f.statement_node is not None)
     return any(f.statement_node in _guarded(f.body.function) for f in frames)
 
 

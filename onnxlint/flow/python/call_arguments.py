@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from onnxlint.flow.python.entry_parameters import by_annotation, entry_value, lists_of_tensors
+from onnxlint.flow.python.entry_parameters import by_annotation, exported_value, lists_of_tensors
 from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join_all
@@ -44,7 +44,7 @@ def bind(engine: Defining, unit: FunctionUnit, args: Sequence[dom.Value], kwargs
         if passed is not None:
             values[parameter.arg] = _argument(engine, unit, parameter, passed)
         elif isinstance(filler, dom.Tensor) and filler.guessed:
-            values[parameter.arg] = entry_value(engine, unit, parameter, default)
+            values[parameter.arg] = exported_value(engine, unit, parameter, default)
         elif type(filler) is dom.Config:
             values[parameter.arg] = engine.constructor_value(unit, parameter, default)
         elif filler is not None:

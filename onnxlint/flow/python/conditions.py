@@ -61,6 +61,11 @@ def _draws(node: ast.expr) -> bool:
     return False
 
 
+def _teaches(node: ast.expr) -> bool:
+    """True for a draw that chooses between what the model gave and the target: training alone has one."""
+    return _draws(node) and any(name in ast.unparse(node) for name in ("sampling_prob", "teacher_forc"))
+
+
 class Conditions(Arithmetic):
     """The part of a frame that works out tests, and the expressions that are decided by one."""
 
@@ -83,7 +88,7 @@ class Conditions(Arithmetic):
                 result = self._test_both(result, value, node.values[i - 1], isinstance(node.op, ast.Or))
             self.scope.names.update(before)
             return result
-        with self.engine.within(testing=True):
+        with self.engine.asking(_teaches(node)), self.engine.within(testing=True):
             v = self.eval(node)
         if isinstance(v, dom.Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))
@@ -99,6 +104,8 @@ class Conditions(Arithmetic):
     def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
         if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(last_name(node)):
             return True  # what is exported has been trained
+        if _teaches(node):
+            return False
         if v == dom.CONFIG and (one := _on_one_device(node)) is not None:
             return one
         return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)

@@ -10,7 +10,7 @@ _READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
 _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
 _MENTIONED = re.compile(r"self\.(\w++)")
 _WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
-_USED = re.compile(r"self\.(\w++)(?![^\S\n]*(?:[-+*/|&]|//)?=(?!=)|\.(?:append|extend|add|update)\()")
+_USED = re.compile(r"self\.(\w++)(?!(?:\[['\"]\w+.\])? *(?:[-+*/|&]|//)?=(?!=)|\.(?:append|extend|add|update)\()")
 _COUNTING = re.compile(r"self\.(\w++) *=(?!=) *(?:[\w.]+ *[-+*/]+ *)?self\.\1\b")  # `self.n = self.n + 1`
 # The targets of `self.a, self.b = …`.
 _TARGETS = re.compile(r"^[^\S\n]*\(?(?:[\w.]+[^\S\n]*,[^\S\n]*)+[\w.]*\)?[^\S\n]*=(?!=)", re.MULTILINE)

@@ -76,3 +76,17 @@ def test_a_draw_that_an_exporter_refuses_is_told_as_that(draw: str, effects: set
 def test_a_draw_that_is_meant_is_told_where_no_exporter_lowers_it(draw: str, severity: str) -> None:
     (found,) = reported(SAMPLES.format(draw=f"{draw} * temperature"))
     assert (found.code, str(found.severity)) == ("ONX305", severity)
+
+
+@pytest.mark.parametrize(("given", "told_of"), [("", 0), (", x", 1)])
+def test_an_operator_on_none_is_no_part_of_a_model_that_runs(given: str, told_of: int) -> None:
+    source = "def moved(x, by=None, pose=None):\n    if pose is None:\n        pose = torch.inverse(by)\n"
+    source += "    return x @ pose\n"
+    source += f"class M(nn.Module):\n    def forward(self, x: Tensor):\n        return moved(x{given})\n"
+    assert len(told(source)) == told_of
+
+
+def test_a_generator_that_the_function_seeds_draws_the_same_each_time() -> None:
+    body = "{}choice = np.random.choice(4, 2)\nreturn x[:, choice]"
+    assert observed(body.format("np.random.seed(0)\n")) == []
+    assert observed(body.format("")) == ["RandomDraw python: np.random.choice(4, 2)"]

@@ -181,6 +181,17 @@ def test_an_augmentation_that_only_a_training_wrapper_uses_is_never_exported() -
     assert kinds(augment + wrapper + "\n\naugment = Augment()\n") == ["RandomDraw"]
 
 
+@pytest.mark.parametrize(("given", "exported"), [("y, kl_loss", False), ("y, y.mean()", True)])
+def test_a_part_that_gives_a_loss_beside_is_not_exported_where_only_a_training_wrapper_uses_it(
+    given: str, exported: bool
+) -> None:
+    part = "class Sampler(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    part += "        self.net = nn.Linear(4, 4)\n"
+    part += "    def forward(self, x):\n        y = self.net(x) + torch.rand(1)\n        kl_loss = y.square().mean()\n"
+    wrapper = model("return F.mse_loss(self.net(Sampler()(x)[0]), x)")
+    assert bool(told(f"{part}        return {given}\n\n\n{wrapper}")) is exported
+
+
 TRAINED = {
     "and": "p = np.random.uniform(0, 1)\nskip = self.training and (p < self.p)\nreturn x if skip else self.net(x)",
     "if": "p = torch.rand([])\nif self.training and p < self.p:\n    return x\nreturn self.net(x)",

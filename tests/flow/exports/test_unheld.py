@@ -418,3 +418,13 @@ class Holder(nn.Module):
 """
     (info,) = project_of(PRELUDE + text).modules.values()
     assert [uncalled(info.classes[name], frozenset(), ()) for name in ("One", "Two", "Again")] == ["", "", ""]
+
+
+@pytest.mark.parametrize(("used", "idle"), [("torch.stft(x, 4)", True), ("self.stft(x)", False)])
+def test_a_function_of_torch_is_no_use_of_a_part_of_that_name(used: str, idle: bool) -> None:
+    part = "class Stft(nn.Module):\n    def transform(self, x):\n        return x\n"
+    part += "    def forward(self, x):\n        return self.transform(x)\n"
+    whole = "class Whole(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.stft = Stft()\n"
+    whole += f"    def forward(self, x):\n        return self.stft.transform(x) + {used}\n"
+    (info,) = project_of(f"{PRELUDE}{part}{whole}").modules.values()
+    assert bool(uncalled(info.classes["Stft"], frozenset(), ())) is idle

@@ -1,6 +1,7 @@
 """Objects of classes of the project: built once for equal arguments, with what their constructors assign."""
 
-from analysing import PRELUDE, result_of, running
+import pytest
+from analysing import PRELUDE, facts_of, result_of, running
 
 from onnxlint.flow.values.domain import CONFIG, Const, Instance, Tensor
 
@@ -29,3 +30,18 @@ def test_an_attribute_that_is_set_later_is_a_setting() -> None:
 def test_a_class_builds_on_its_base() -> None:
     source = "class D(C):\n    def __init__(self):\n        super().__init__(n=7)\ndef f(x):\n    return D().get()\n"
     assert result_of(f"{PRELUDE}{CLASS}{source}", Tensor()) == Const(7)
+
+
+@pytest.mark.parametrize(("flag", "sure"), [("dynamic_training", False), ("dynamic", True), ("training_free", True)])
+def test_what_a_flag_of_training_turns_on_is_off_whoever_builds_the_model(flag: str, sure: bool) -> None:
+    source = f"""
+class M(nn.Module):
+    def __init__(self, {flag}=False):
+        super().__init__()
+        self.flag = {flag}
+    def forward(self, x: Tensor):
+        return x * x.max().item() if self.flag else x
+def build(settings):
+    return M({flag}=settings.flag)
+"""
+    assert [o.sure for o in facts_of(source)] == [sure]

@@ -20,6 +20,15 @@ class Block(nn.Module):
     def forward(self, x: Tensor):
         return self.scale(self.inner(x))
 
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Linear(4, 4)
+        for weight in self.parameters():
+            weight.requires_grad = False
+    def forward(self, x: Tensor):
+        return self.scale(x)
+
 class M(nn.Module):
     def __init__(self, model):
         super().__init__()
@@ -35,6 +44,8 @@ LEFT_OUT = {
     "also in a ModuleList": KEYED + "\n        self.net = nn.ModuleList(list(self.parts.values()))",
     "no weights": "self.parts = [Smooth(n) for n in (3, 5)]",
     "frozen": "self.parts = [nn.Linear(4, 4)]\n        self.parts[0].requires_grad_(False)",
+    "one that freezes itself": "self.parts = [Frozen()]",
+    "one that freezes itself, in eval mode": "frozen = Frozen().eval()\n        self.parts = [frozen]",
     "one that it is given": "self.parts = [model]",
     "around what an attribute holds": "self.parts = [Block(layer, 4) for layer in self.model.layers]",
 }
@@ -42,6 +53,7 @@ HIDDEN = {
     "keyed by text and by tuples": KEYED,
     "one that it is given, which a layer is made of": "self.parts = [Block(model, 4)]",
     "weights": "self.parts = [nn.Linear(4, 4)]",
+    "one that freezes itself and one that does not": "self.parts = [Frozen(), nn.Linear(4, 4)]",
     "dropout": "self.parts = [nn.Dropout(0.1)]",
     "around what is made here": "self.parts = [Block(nn.Linear(4, 4), n) for n in self.model.sizes]",
 }
@@ -55,3 +67,14 @@ def test_modules_that_are_left_out_rightly(made: str) -> None:
 @pytest.mark.parametrize("made", HIDDEN.values(), ids=HIDDEN)
 def test_modules_that_are_hidden(made: str) -> None:
     assert [code for code, *_ in findings_of(SOURCE.format(made=made))] == ["ONX306"]
+
+
+def test_a_list_that_forward_does_not_go_through_hides_nothing_from_an_export() -> None:
+    source = SOURCE.format(made="self.parts = [nn.Linear(4, 4)]")
+    assert findings_of(source)
+    assert not findings_of(
+        source.replace(
+            "forward(self, x: Tensor):\n        for",
+            "forward(self, x: Tensor):\n        return x\n    def walk(self, x):\n        for",
+        )
+    )

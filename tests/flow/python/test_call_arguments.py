@@ -6,7 +6,7 @@ import pytest
 from analysing import BATCH, PRELUDE, analysed, project_of, running
 
 from onnxlint.flow.python.call_arguments import STARRED, bind, handed_over, is_starred, names_passed, without_stars
-from onnxlint.flow.values.domain import UNKNOWN, Const, Dict, Seq, Tensor, Tuple, Value
+from onnxlint.flow.values.domain import UNKNOWN, Config, Const, Dict, Seq, Tensor, Tuple, Value
 from onnxlint.project.classes import FunctionUnit
 
 X, MASK = Tensor((BATCH,)), Tensor((BATCH,), kind="bool")
@@ -80,3 +80,9 @@ class Net(nn.Module):
         return total(x)
 """
     assert [type(o).__name__ for o in analysed(project_of(PRELUDE + net)).observations] == seen
+
+
+def test_what_more_arguments_of_forward_may_give_leaves_a_flag_as_off_as_it_is_by_default() -> None:
+    star = Seq(Tensor(guessed=True), None, STARRED)
+    assert bound("x, profile=False, mask=None", X, star)["profile"] == Config(default=Const(False))
+    assert bound("x, profile=True", X, star)["profile"] == Config()

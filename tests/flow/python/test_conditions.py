@@ -240,3 +240,18 @@ class M(nn.Module):
         self.kept = True
 """
     assert [o.sure for o in facts_of(source)] == [sure]
+
+
+@pytest.mark.parametrize(("rate", "sure"), [("sampling_probability", False), ("rate", True)])
+def test_no_target_is_put_in_the_place_of_an_output_but_in_training(rate: str, sure: bool) -> None:
+    source = f"""
+class M(nn.Module):
+    def __init__(self, rate):
+        super().__init__()
+        self.{rate} = rate
+    def forward(self, x: Tensor, n: int):
+        if n > 0 and random.random() < self.{rate}:
+            return x * x.max().item()
+        return x
+"""
+    assert {o.sure for o in facts_of("import random\n" + source)} == {sure}

@@ -72,3 +72,10 @@ def test_only_what_is_read_down_to_the_line_is_read_on_the_way() -> None:
     assert Attributes().read_on_the_way([(attend, 15)], cls, "mask")
     assert not Attributes().read_on_the_way([(attend, 16)], cls, "gain")
     assert Attributes().read_on_the_way([(attend, 18)], cls, "gain")  # in the method that this line calls
+
+
+def test_what_forward_puts_under_a_key_of_an_attribute_is_no_use_of_it() -> None:
+    source = "class Head(nn.Module):\n    def forward(self, x):\n        self.{0}['x'] = x\n        return x{1}\n"
+    for more, used in (("", False), (" + self.kept['x']", True)):
+        (info,) = project_of(source.format("kept", more)).modules.values()
+        assert Attributes().read_by_forward(info.classes["Head"], "kept", None) is used
