@@ -199,15 +199,9 @@ def _asked_by_a_flag(text: str, at: int) -> bool:
     """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
     if _FLAG.search(text) is None:
         return False
-    for line in blocks_around(text, at):
-        test = re.match(r"\s*if (not )?(\w+)\s*:", line)
-        default = "True" if test is not None and test[1] else "False"
-        if (
-            test is not None
-            and re.search(rf"{whole_word(test[2])}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None
-        ):
-            return True
-    return False
+    tests = filter(None, (re.match(r"\s*if (not )?(\w+)\s*:", line) for line in blocks_around(text, at)))
+    defaults = (rf"{whole_word(t[2])}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{bool(t[1])}\b" for t in tests)
+    return any(re.search(default, text) for default in defaults)
 
 
 def _runs_exports(forward: FunctionUnit) -> bool:

@@ -154,8 +154,7 @@ def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo
         return True
     starts = [start for start, *_ in _mentions(text, name)]
     lines = {1 + above for above in accumulate(text.count("\n", *span) for span in pairwise([0, *starts]))}
-    units = (m for c in info.classes.values() for m in c.methods.values() if m.name != "forward")
-    holding = [u for u in units if not u.name.startswith("__") and any(u.line <= line <= u.last for line in lines)]
+    holding = [u for u in _named_methods(info) if any(u.line <= line <= u.last for line in lines)]
     times = {u: _times_named(u.text, name) for u in holding}
     if not any(times.values()):  # seen without a look at the imports, or at all the other sources
         return False
@@ -163,6 +162,13 @@ def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo
     if not 0 < rest <= sum(times.values()):
         return False
     return rest == sum(count for u, count in times.items() if _is_uncalled(u, modules))
+
+
+@lru_cache(maxsize=16)
+def _named_methods(info: ModuleInfo) -> list[FunctionUnit]:
+    """The methods of a module that only a name calls."""
+    units = (m for c in info.classes.values() for m in c.methods.values())
+    return [m for m in units if m.name != "forward" and not m.name.startswith("__")]
 
 
 @lru_cache(maxsize=16)
