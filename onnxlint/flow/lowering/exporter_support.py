@@ -169,10 +169,11 @@ def _attention(engine: Lowering, call: Call) -> None:
 def _windows(engine: Lowering, call: Call) -> None:
     """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added."""
     axis, t = call.int_arg(1, "dimension"), call.tensor
-    if axis is None or axis >= 0 or along(engine, t, axis) is not None:
-        return  # where the number of windows is dynamic, it refuses them, which another rule tells
+    if axis is None or axis >= 0:
+        return
     sure = t.dims is not None and -axis <= len(t.dims)
-    if not (sure and t.dims is not None and isinstance(t.dims[axis], Dim)):
+    size = t.dims[axis] if t.dims is not None and sure else along(engine, t, axis)
+    if not (isinstance(size, Dim) and size.sure):  # else it refuses so many windows, which another rule tells
         fields: dict[str, Any] = {"trace": t.trace, "sure": sure, "detail": f"dimension={axis}"}
         emit(engine, call.node, obs.Call, call.name, "windows: negative dimension", "unfold", **fields)
 

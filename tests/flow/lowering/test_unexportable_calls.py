@@ -265,6 +265,10 @@ FOUND = {
         "return self.lin(x).unfold(-2, 2, 2)",
         ["Call wrong-values: self.lin(x).unfold(-2, 2, 2)?"],
     ),
+    "windows along an axis that may be dynamic, counted from the back: refused or wrong": (
+        "y = x.permute(0, 2, 1)\nreturn y.unfold(-1, 2, 2)",
+        ["Call wrong-values: y.unfold(-1, 2, 2)", "SizeArgument: y.unfold(-1, 2, 2)?"],
+    ),
     "windows along a dynamic axis counted from the back, which are refused": (
         "y = torch.ones(x.shape[0], 4) * x.sum()\nreturn y.unfold(-2, 2, 2)",
         ["SizeArgument: y.unfold(-2, 2, 2)"],
