@@ -214,10 +214,12 @@ _INSPECTED: dict[str, Callable[[Call], None]] = {
 def _lowered(call: OperatorCall, entry: Op) -> None:
     """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
-    # What a condition alone asks for is no part of TorchScript's graph, and constants are folded.
+    # What a condition alone asks for is no part of TorchScript's graph, constants are folded, and of complex numbers
+    # that is told where they are made.
     asking = [e for e in engine.context.exporters if e == "dynamo" or not engine.context.testing]
     refused = [e for e in asking if entry.lowers(e, engine.context.opset) is False]
-    if "torchscript" in refused and call.constant():
+    told = call.tensor.kind == "complex" and not engine.table.outcomes("not loaded", op)
+    if "torchscript" in refused and (told or call.constant()):
         refused.remove("torchscript")
     detail = ""
     for condition in entry.unless:

@@ -233,6 +233,11 @@ def test_torchscript_computes_constants_itself(body: str, expected: list[str]) -
     assert [e for code, _, exporters in found if code == "ONX404" for e in exporters] == expected
 
 
+@pytest.mark.parametrize(("call", "expected"), [("angle()", ["ONX407"]), ("istft(16)", ["ONX404", "ONX407"])])
+def test_what_takes_complex_numbers_is_no_cause_of_its_own(call: str, expected: list[str]) -> None:
+    assert sorted(codes(f"return torch.fft.rfft(x).{call}")) == expected
+
+
 def test_a_file_with_istft_is_written_by_dynamo_and_not_loaded() -> None:
     facts = facts_of(HEAD + " " * 8 + "return torch.istft(x, 16)\n")
     (call,) = (observation for observation in facts if type(observation) is Call)
