@@ -336,4 +336,5 @@ def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], r
     use = re.compile(rf"(?<!torch)\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
     beyond = {m for h in holders for m in info.project.naming(h.name) if m is not info and m.lookup(h.name) in holders}
     texts = [u.text for u in info.units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
+    texts += [e.text for e in exported if e.module is not info]  # such as a wrapper that is there for the export
     return not any(map(use.search, texts))

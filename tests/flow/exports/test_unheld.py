@@ -287,6 +287,25 @@ def test_a_part_that_only_training_calls_where_the_export_replaces_forward(repla
     assert {o.outside for o in draws} == {outside}
 
 
+@pytest.mark.parametrize(
+    ("used", "outside"), [("holder.part(x)", ""), ("holder.other(x)", "no export calls its forward")]
+)
+def test_a_part_that_an_exported_wrapper_of_another_module_calls_is_run(used: str, outside: str) -> None:
+    text = PART.format(draw="torch.rand(x.shape)", made="self.part = Part()", used="x * 2", base="nn.Module")
+    text += "\n    def forward(self, x):\n        return self.part(x)\n"
+    read = "import holder\n\ndef read(path):\n    model = holder.Holder()\n    return model\n"
+    script = (
+        "from reading import read\n\nclass Wrapper(nn.Module):\n    def __init__(self, holder):\n"
+        "        super().__init__()\n        self.holder = holder\n\n    def forward(self, x):\n"
+        f"        holder = self.holder\n        return {used}\n\ndef main():\n    model = read('a')\n"
+        "    model.forward = model.features\n    torch.onnx.export(model, torch.zeros(1, 3), 'a.onnx')\n"
+        "    torch.onnx.export(Wrapper(load()), torch.zeros(1, 3), 'b.onnx')\n"
+    )
+    files = {"holder.py": PRELUDE + text, "reading.py": read, "export.py": PRELUDE + script}
+    draws = [o for o in analysed(project_of(files)).observations if isinstance(o, RandomDraw)]
+    assert {o.outside for o in draws} == {outside}
+
+
 BASE = """
 class Base(nn.Module):
     def forward(self, x):
