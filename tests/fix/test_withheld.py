@@ -64,7 +64,8 @@ def test_no_detach_where_data_is_written(body: str, tmp_path: Path) -> None:
 
 
 def test_no_detach_where_the_values_leave_torch_next(tmp_path: Path) -> None:
-    assert fix_of("ONX411", "return h + torch.from_numpy(h.data.cpu().numpy())", tmp_path) is None
+    assert [f.code for f in found_in("return h + torch.from_numpy(h.data.cpu().numpy())", tmp_path)] == ["ONX402"]
+    assert fix_of("ONX411", "return h + torch.from_numpy(self.lin.weight.data.cpu().numpy()).sum()", tmp_path) is None
     assert fix_of("ONX411", "return h + h.data.cpu().abs()", tmp_path) is not None
 
 
