@@ -46,7 +46,7 @@ def join(a: dom.Value, b: dom.Value) -> dom.Value:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
-        if not dom.is_no_none(lower):
+        if type(lower) is dom.Const or not dom.is_no_none(lower):  # two of them are joined to what may be None
             upper = dom.or_none(upper)
         unread = type(lower) is dom.Unknown and type(upper) is dom.Instance
         if unread or (type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
@@ -206,6 +207,11 @@ values: st.SearchStrategy[Value] = st.recursive(leaves, lambda inner: st.one_of(
 few = st.one_of(st.just(UNKNOWN), st.just(NONE), consts, dims, FLAT[-2])
 KINDS: Kinds = (*FLAT, extents, *containers(few), *containers(leaves))
 triples = st.tuples(values, values, values) | st.one_of(*(st.tuples(kind, kind, kind) for kind in KINDS))
+
+
+def test_numbers_that_are_joined_first_leave_no_more_open_than_those_that_are_joined_last() -> None:
+    no, yes, size = Const(False), Const(True), Dim(frozenset(("batch",)))
+    assert join(join(no, yes), size) == join(no, join(yes, size)) == replace(size, optional=True)
 
 
 @LAWS
