@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from onnxlint.base.paths import below
+
 LONGEST = 4096  # characters of a pattern: no path is longer
 _NAMED = re.compile(r"\[:([^\]]*+)(?<=:)\]")  # `[:alpha:]` within `[…]`
 _SETS = {"alnum:": "a-zA-Z0-9", "alpha:": "a-zA-Z", "blank:": " \t", "digit:": "0-9", "xdigit:": "0-9a-fA-F"}
@@ -78,12 +80,6 @@ class Matcher:
             self._patterns = _by_base(self.globs)
         places = ((patterns, below(path, base)) for base, patterns in self._patterns)
         return any(relative is not None and patterns.means(relative, folder) for patterns, relative in places)
-
-
-def below(path: str, base: str) -> str | None:
-    """Return an absolute path relative to a folder that it lies in, with slashes; None where it lies elsewhere."""
-    prefix = base.rstrip(os.sep) + os.sep
-    return path[len(prefix) :].replace(os.sep, "/") or None if path.startswith(prefix) else None
 
 
 def fault_of(pattern: str) -> str | None:

@@ -9,8 +9,14 @@ from pathlib import Path
 
 def display_path(path: Path) -> str:
     """Return `path` relative to the working directory if it lies below it, else absolute; symlinks are kept."""
-    absolute, here = os.path.abspath(path), os.getcwd().rstrip(os.sep) + os.sep
-    return ("" if absolute + os.sep == here else absolute.removeprefix(here)).replace(os.sep, "/") or "."
+    absolute, here = os.path.abspath(path), os.getcwd()
+    return "." if absolute == here else below(absolute, here) or absolute.replace(os.sep, "/")
+
+
+def below(path: str, base: str) -> str | None:
+    """Return an absolute path relative to a folder that it lies in, with slashes; None where it lies elsewhere."""
+    prefix = base.rstrip(os.sep) + os.sep
+    return path[len(prefix) :].replace(os.sep, "/") or None if path.startswith(prefix) else None
 
 
 def package_path(path: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnxlint.base.files import kind, own_text, read_bytes
-from onnxlint.base.globs import Matcher, Patterns, below
-from onnxlint.base.paths import display_path
+from onnxlint.base.globs import Matcher, Patterns
+from onnxlint.base.paths import below, display_path
 from onnxlint.base.records import Diagnostic
 from onnxlint.config.config_files import FILE_NAMES
 from onnxlint.config.settings import Settings
