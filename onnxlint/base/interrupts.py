@@ -112,8 +112,10 @@ def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[Non
     try:
         yield
     finally:
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, heard)  # CPython drops one that comes as it changes
         for number, former in before.items():
             signal.signal(number, former)
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

@@ -88,6 +88,30 @@ def test_a_signal_waits_until_what_defers_it_is_done() -> None:
         assert seen == [signal.SIGTERM]
 
 
+def test_a_signal_that_comes_while_a_default_is_put_back_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython drops one that comes inside of `signal.signal`: "ignored due to race condition"."""
+    put = signal.signal
+    dropped: list[int] = []
+
+    def late(number: int, handler: object) -> object:
+        if handler is signal.SIG_DFL and number not in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+            dropped.append(number)
+        elif handler is signal.SIG_DFL:
+            os.kill(os.getpid(), number)
+        return put(number, handler)  # type: ignore[arg-type]
+
+    for number in interrupts.SIGNALS:
+        put(number, signal.SIG_DFL)
+    monkeypatch.setattr(signal, "signal", late)
+    pid = os.fork()
+    if pid == 0:
+        with interrupts.deferred():
+            pass
+        os._exit(len(dropped))
+    status = os.waitpid(pid, 0)[1]
+    assert os.WIFSIGNALED(status), f"{os.WEXITSTATUS(status)} signals would be dropped"
+
+
 def test_a_signal_waits_where_another_thread_would_take_it() -> None:
     seen: list[int] = []
     done = threading.Event()
