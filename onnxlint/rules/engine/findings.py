@@ -105,6 +105,8 @@ def by_file(
             (results if fits(path, cached) else earlier)[path] = cached
     left = [path for path in paths if path not in results]
     worth = len(left) >= WORTH_PROCESSES
+    if left:
+        import libcst  # noqa: F401 - once, before there are processes that would each do it
 
     def take(number: int, result: R) -> None:
         path = left[number]
