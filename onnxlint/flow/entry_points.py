@@ -33,6 +33,7 @@ _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
+_CALLS_EXPORTS = re.compile(r"\b\w*(?:export|onnx)\w*\(")  # by the name of a function of the project
 _Left = dict[str, list[str]]  # functions that other parts may run, with the classes that they are entered for
 
 
@@ -424,5 +425,5 @@ def _run_module(engine: Interpreter, info: ModuleInfo) -> None:
     """Run the module level of a file that exports there."""
     definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
     statements = [s for s in info.file.tree.body if not isinstance(s, definitions)]
-    if any(_EXPORTS.search(info.text_of(s)) for s in statements):
+    if any(_CALLS_EXPORTS.search(info.text_of(s)) for s in statements):
         engine.execute(Frame(engine, info, Body(info, MODULE_LEVEL, 1), dom.Scope({}), info.name), info.file.tree.body)

@@ -122,6 +122,8 @@ BODIES = {
     "a function that nobody calls": "def g(y):\n    return y if y.sum() > 0 else -y\nreturn x",
     "a lambda that nobody calls": "g = lambda y: y if y.sum() > 0 else -y\nreturn x",
     "a function by its name": 'return getattr(F, "relu")(x)',
+    "a generator for as many names": "a, b = (y.squeeze(0) for y in x)\nreturn a + b",
+    "words of a text": "for word in x.split():\n    print(word)\nreturn x",
     "a dict that lives in forward alone": "kept = {}\nkept[0] = x\nreturn x",
 }
 
@@ -214,6 +216,10 @@ SOURCES = {
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 def test_silent_about(source: str) -> None:
     assert told(textwrap.dedent(source)) == []
+
+
+def test_a_view_of_a_mask_with_an_axis_for_the_batch_and_one_for_the_heads() -> None:
+    assert told(forward("n = x.shape[1]\nreturn x + mask.view(1, 1, n, n)", "mask: Tensor")) == []
 
 
 def test_the_shape_of_a_parameter_is_a_constant() -> None:

@@ -22,6 +22,7 @@ from onnxlint.flow.values.domain import Args, Kwargs, Value
 from onnxlint.flow.values.joins import element, join, join_all, updated
 
 _OF_CONTAINERS = frozenset(NAMES["container-methods"])
+_OF_OTHERS = frozenset(["values", "items", "keys", "split"])  # of dicts and strings, where nothing is asked for
 # What keeps the numbers of a numpy array of dimensions, or reckons with them.
 _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max", "min", "round"])
 # What a Python number can be asked, and a tensor cannot, which a size is while TorchScript traces.
@@ -35,7 +36,7 @@ def method(engine: Engine, owner: Value, name: str, args: Args, kwargs: Kwargs, 
 
 
 def _of_tensor(engine: Writing, owner: dom.Tensor, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
-    if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
+    if (owner.guessed and name in _OF_CONTAINERS) or (name in _OF_OTHERS and not args and not kwargs):
         return dom.UNKNOWN
     handler = _TENSOR_METHODS.get(name)
     if handler is not None:

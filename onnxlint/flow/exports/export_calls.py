@@ -13,7 +13,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Defining, Exporting, InContext, Recording
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import Args, Kwargs, Value
-from onnxlint.flow.values.node_places import Body, argument
+from onnxlint.flow.values.node_places import Body, argument, last_name
 
 OLDEST, LATEST = 9, 20  # opsets at which the operator table knows what the TorchScript exporter lowers
 _FUNCTIONS = ("export", "_export", "dynamo_export", "export_to_pretty_string", "utils.export", "utils._export")
@@ -96,8 +96,13 @@ def _of_dynamo_export(args: Args, kwargs: Kwargs) -> dict[str, Value]:
 
 
 def _option_default(engine: Defining, node: ast.AST, name: str) -> int | None:
-    """The default of `--opset` for `opset_version=args.opset`, where the same file adds that option to its parser."""
+    """The default of `--opset` for `opset_version=args.opset`, here or in the call of the function that has it as a
+    parameter of that name, where the same file adds that option to its parser."""
     option, module = argument(node, name), engine.frames[-1].module
+    calls = ast.walk(caller) if len(engine.frames) > 1 and (caller := engine.frames[-2].statement_node) else ()
+    if isinstance(option, ast.Name) and (unit := engine.frames[-1].unit) is not None:
+        here = (n for n in calls if isinstance(n, ast.Call) and last_name(n.func) == unit.name)
+        option = next((argument(call, option.id) for call in here), None)
     if not isinstance(option, ast.Attribute) or "add_argument" not in module.file.text:
         return None
     for call in ast.walk(module.file.tree):

@@ -240,7 +240,7 @@ class Emitter(Located):
         numbers = [dom.as_int(s) for s in sizes]
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
-        flat = t.dims is not None and len(t.dims) < 2
+        flat = len(t.dims) < 2 if t.dims is not None else numbers[:2] == [1, 1]  # so are masks made to fit
         single = all(n == 1 for n in numbers)  # one element: eager itself takes nothing else
         if not left or flat or single or not literals or (named and infers):
             return

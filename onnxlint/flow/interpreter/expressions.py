@@ -215,7 +215,8 @@ class Expressions(Conditions):
         outer = self.engine.context.over_modules
         with self.engine.within(over_modules=outer or one_for_each_module(part, whole)):
             iterable = self.iterated(part)
-            self.engine.report_loop(part.iter, iterable)
+            if not _is_unpacked(whole, self.statement_node):
+                self.engine.report_loop(part.iter, iterable)
         items = loop_items(self.engine, iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, dom.Seq) else None)
         exact = listed = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
@@ -238,6 +239,14 @@ class Expressions(Conditions):
             else:
                 visit()
         return exact
+
+
+def _is_unpacked(comprehension: ast.expr, statement: ast.stmt | None) -> bool:
+    """True for `a, b = (f(t) for t in x)`: eager itself takes one length only."""
+    match statement:
+        case ast.Assign([ast.Tuple(targets) | ast.List(targets)], value):
+            return value is comprehension and not any(isinstance(t, ast.Starred) for t in targets)
+    return False
 
 
 def _keeps_what_is_there(condition: ast.expr, target: ast.expr) -> bool:

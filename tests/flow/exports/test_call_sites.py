@@ -180,6 +180,13 @@ BAD = {
         "args = parser.parse_args()\n" + call(options="opset_version=args.opset"),
         "ONX506",
     ),
+    "an opset by default of an option, handed over": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--opset', default=OPSET)\n"
+        "args = parser.parse_args()\ndef export(opset=18):\n    "
+        + call(options="opset_version=opset")
+        + "\nexport(opset=args.opset)",
+        "ONX506",
+    ),
     "a scripted model": (call("torch.jit.script(One().eval())"), "ONX513"),
     "a traced model": (call("torch.jit.trace(One().eval(), torch.randn(2, 8))"), "ONX513"),
     "a scripted model, copied": (

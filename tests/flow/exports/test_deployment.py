@@ -116,6 +116,27 @@ def test_a_method_that_is_put_in_the_place_of_forward(call: str, runs: str, not_
     assert f"Branch data: {not_run}" not in observed
 
 
+def test_what_the_module_level_hands_to_a_function_that_exports_is_what_is_exported() -> None:
+    source = """
+class Head(nn.Module):
+    def __init__(self, plain=False):
+        super().__init__()
+        self.plain = plain
+    def forward(self, x):
+        if self.plain:
+            return x if x.mean() > 0 else -x
+        return x if x.sum() > 0 else -x
+def export_head(model):
+    traced = torch.jit.trace(model, torch.ones(1, 4))
+    torch.onnx.export(traced, torch.ones(1, 4), "model.onnx", dynamo=False)
+if __name__ == "__main__":
+    export_head({"head": Head}["head"](True))
+"""
+    observed = told(PRELUDE + source)
+    assert "Branch data: x.mean() > 0" in observed
+    assert "Branch data: x.sum() > 0" not in observed
+
+
 def test_a_method_that_another_export_does_not_put_there_is_not_all_that_runs() -> None:
     script, other = SCRIPT.format(call="forward = model.infer"), SCRIPT.format(call="eval()")
     assert "Branch data: x.sum() > 0" in told(project_of({"head.py": PUT, "export.py": script, "other.py": other}))

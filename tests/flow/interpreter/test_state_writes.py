@@ -96,6 +96,12 @@ def test_what_somebody_resets_is_a_memo(method: str, test: str, kind: str) -> No
     assert told(MEMO.format(name=method, test=test)) == [f"StateWrite {kind}: self.first"]
 
 
+def test_an_attribute_that_a_call_at_module_level_writes_is_told() -> None:
+    script = "torch.onnx.export(M().eval(), torch.ones(2, 3), 'm.onnx', dynamo=False, opset_version=15)\n"
+    seen = told(MEMO.format(name="__init__", test="x.dim() > 1") + script)
+    assert seen == [f"ExportCall: {script.strip()}", "StateWrite attribute: self.first"]
+
+
 def test_what_is_set_above_in_an_arm_is_of_this_run() -> None:
     body = "if x.dim() > 2:\n    self.last = self.lin(x)\n    self.last = self.last * 2\nreturn x + self.last"
     assert told(forward(body)) == ["StateWrite attribute: self.last"]
