@@ -88,8 +88,7 @@ class Writes(Emitter):
         read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
         if kind not in ("buffer", "cache"):
             read = read and self.reads.read_by_forward(owner.object.cls, name, frame.unit)
-        traced = (f for f in self.frames if not f.body.of_file)
-        made = (n for f in traced for n in liveness.made_once(f.body.function, f.statement_node))
+        made = (n for f in self.frames for n in liveness.made_once(f.body, f.statement_node))
         if kind != "cache" and any(self.reads.reset(owner.object.cls, n) for n in made):
             kind = "memo"  # the export makes it anew, as does who resets it
         sure = kind != "cache" or any(

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TypeGuard
 
 from onnxlint.flow.tables import NAMES
-from onnxlint.flow.values.node_places import nodes_of
+from onnxlint.flow.values.node_places import Body, nodes_of
 from onnxlint.source.parse import blocks
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
@@ -330,9 +330,9 @@ def assigned_above(body: Sequence[ast.stmt], statement: ast.stmt | None, name: s
     return False
 
 
-def made_once(function: ast.AST, statement: ast.stmt | None) -> Iterator[str]:
+def made_once(body: Body, statement: ast.stmt | None) -> Iterator[str]:
     """What the arms around a statement ask for and set: `if self.n is None: self.n = ...`, `if not self.ready:`."""
-    for arm in nodes_of(function):
+    for arm in () if body.of_file else nodes_of(body.function):
         if isinstance(arm, ast.If) and any(statement is n for s in arm.body for n in ast.walk(s)):
             stored = (n for s in arm.body for n in ast.walk(s) if isinstance(n, ast.Attribute))
             yield from _asked_to_be_made(arm.test) & {n.attr for n in stored if isinstance(n.ctx, ast.Store)}
