@@ -23,7 +23,8 @@ class TracedSizeTensor(Rule):
         name = tensor.call.rpartition(".")[2]
         if tensor.source == "length":
             yield Objection(
-                f"`{tensor.call}` builds a tensor from Python data at a dynamic size: it becomes a constant"
+                f"`{tensor.call}` builds a tensor from Python data at a dynamic size: it becomes a constant",
+                about="lists made by a size",
             )
         elif tensor.source == "sizes":
             dynamo = {} if name in _LISTS else {"dynamo": Outcome.EXPORT_ERROR}

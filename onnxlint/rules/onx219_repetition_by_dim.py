@@ -7,4 +7,4 @@ class RepetitionByDim(Rule):
 
     def on_size_repetition(self, node: Node, seen: SizeRepetition) -> Objections:
         message = f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`"
-        yield Objection(message, effects=seen.outcomes)
+        yield Objection(message, effects=seen.outcomes, about="lists made by a size")

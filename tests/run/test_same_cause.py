@@ -566,3 +566,36 @@ def test_of_the_calls_of_a_kernel_that_of_forward_itself_is_shown_first(check):
     forward = "    def forward(self, x):\n        return self.spread(x) + pool_cuda.pool(x)\n"
     merged = one_per_cause(check(f"import torch\nimport pool_cuda\n\nclass M(torch.nn.Module):\n{helper}{forward}"))
     assert places(merged, "ONX409") == [(9, [6])]
+
+
+def test_lists_made_by_a_size_are_one_with_the_tensors_made_of_them(check):
+    merged = one_per_cause(
+        check("""
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        lengths = [0] * x.shape[0]
+        lengths = torch.tensor(lengths)
+        return x.sum(1) + lengths
+""")
+    )
+    assert [(f.code, f.span.line, [s.line for s in f.also]) for f in merged.findings] == [("ONX219", 6, [7])]
+
+
+def test_an_axis_that_is_applied_to_another_input_comes_before_the_opset_of_the_file(check):
+    merged = one_per_cause(
+        check("""
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y.sum()
+
+def export():
+    torch.onnx.export(M().eval(), (torch.ones(2, 3), torch.ones(2, 3)), "m.onnx",
+        opset_version=17, input_names=["x", "y"],
+        dynamic_axes={"y": {0: "n"}})
+""")
+    )
+    assert ("ONX503", 11, [10]) in [(f.code, f.span.line, [s.line for s in f.also]) for f in merged.findings]
