@@ -31,12 +31,9 @@ class TensorBranch(Rule):
                 hints={"sized": int(branch.sized)},
             )
         elif branch.reads == "weight":
-            yield Objection(
-                f"{word} branches on the value of a weight: `{self.source(node)}`",
-                "decide it once in `__init__` and keep the answer as a Python bool",
-                severity=Severity.WARNING,
-                effects=_UNFELT,
-            )
+            message = f"{word} branches on the value of a weight: `{self.source(node)}`"
+            advice = "decide it once in `__init__` and keep the answer as a Python bool"
+            yield Objection(message, advice, severity=Severity.WARNING, effects=_UNFELT)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: both arms run on every input, so one that fails, or divides by zero, where it did not run is felt."""
