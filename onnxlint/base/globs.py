@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnxlint.base.paths import below
+from onnxlint.base.records import grouped
 
 LONGEST = 4096  # characters of a pattern: no path is longer
 _NAMED = re.compile(r"\[:([^\]]*+)(?<=:)\]")  # `[:alpha:]` within `[…]`
@@ -77,7 +78,9 @@ class Matcher:
         if not self.globs:
             return False
         if self._patterns is None:
-            self._patterns = _by_base(self.globs)
+            by_base = grouped(self.globs, lambda glob: glob.base).items()
+            lines = ((os.path.abspath(base), (glob.pattern for glob in globs)) for base, globs in by_base)
+            self._patterns = [(base, Patterns(patterns, whole=True)) for base, patterns in lines]
         places = ((patterns, below(path, base)) for base, patterns in self._patterns)
         return any(relative is not None and patterns.means(relative, folder) for patterns, relative in places)
 
@@ -96,13 +99,6 @@ def parse_glob(pattern: str, base: Path) -> Glob:
     if (fault := fault_of(pattern)) is not None:
         raise ValueError(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
     return Glob(pattern, base)
-
-
-def _by_base(globs: Sequence[Glob]) -> list[tuple[str, Patterns]]:
-    by_base: dict[Path, list[str]] = {}
-    for glob in globs:
-        by_base.setdefault(glob.base, []).append(glob.pattern)
-    return [(os.path.abspath(base), Patterns(lines, whole=True)) for base, lines in by_base.items()]
 
 
 class _United:

@@ -246,8 +246,12 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Stable across edits elsewhere in the file: made of code, path, symbol and the text of the span."""
-        basis = "\0".join((self.code, self.span.path, self.symbol, self.text))
-        return hashlib.sha256(basis.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return digest(self.code, self.span.path, self.symbol, self.text)
+
+
+def digest(*parts: str) -> str:
+    """16 hexadecimal digits that follow from the parts."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def number_frozen(at: Span) -> str:

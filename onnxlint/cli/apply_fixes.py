@@ -36,14 +36,10 @@ def run(asked: Asked, scopes: tuple[Scope, ...], base: Base | None, stdin: Mappi
 
     scopes, unkept = with_writable_repro_dir(scopes)
     with open_progress(quiet=asked["quiet"]) as progress:
+        unsafe = asked["unsafe_fixes"]
+        roots = None if asked["diff"] else asked.paths
         done = repair(
-            scopes,
-            unsafe=asked["unsafe_fixes"],
-            shown=asked.shows,
-            progress=progress,
-            base=base,
-            roots=None if asked["diff"] else asked.paths,
-            buffers=stdin,
+            scopes, unsafe=unsafe, shown=asked.shows, progress=progress, base=base, roots=roots, buffers=stdin
         )
         if asked["diff"] or stdin:
             faults, interrupted = dict[str, str](), False

@@ -98,10 +98,8 @@ class Asked:
         """Return the files to check with their settings; a wrong `--config KEY=VALUE` ends the run."""
         from onnxlint.run.scopes import scopes, single
 
-        if self.stdin:
-            checked = single(self["stdin_filename"] or STDIN, self.request())
-        else:
-            checked = scopes(self.paths, self.request())
+        asked = self.request()
+        checked = single(self["stdin_filename"] or STDIN, asked) if self.stdin else scopes(self.paths, asked)
         faults = [d.message for scope in checked for d in scope.diagnostics if d.path == INLINE]
         if faults:
             raise click.UsageError(f"{INLINE}: {'; '.join(dict.fromkeys(faults))}")

@@ -1,5 +1,6 @@
 """`onnxlint check --watch`: check again, in a process of its own, whenever a file of the project changes."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -41,14 +42,12 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
     changes = watchfiles.watch(
         *folders, watch_filter=counts, debounce=10 * QUIET, step=QUIET, rust_timeout=QUIET, yield_on_timeout=True
     )
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         next(changes)  # from here on a change is noticed, also while the first check runs
         _check(argv)
         for changed in changes:
             if changed:
                 _check(argv)
-    except KeyboardInterrupt:
-        pass
     return 0
 
 

@@ -45,14 +45,8 @@ class Request:
 
     def digest(self) -> bytes:
         """A hash of what observations depend on. Paths are told relative to the working directory."""
-        return digest(
-            os.fsencode(Path.cwd()),
-            repr(self.declared),
-            str(self.opset),
-            self.torch,
-            *self.exporters,
-            *sorted(self.watched),
-        )
+        where, declared = os.fsencode(Path.cwd()), repr(self.declared)
+        return digest(where, declared, str(self.opset), self.torch, *self.exporters, *sorted(self.watched))
 
 
 class _Whole(msgspec.Struct, frozen=True, array_like=True):

@@ -9,17 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from onnxlint.project.outline import (
-    LIBRARIES,
-    ClassOutline,
-    FunctionNode,
-    FunctionOutline,
-    ModuleOutline,
-    ValueOutline,
-    class_outlines,
-    full_name,
-    function_outline,
-)
+from onnxlint.project import outline as outlines
+from onnxlint.project.outline import ClassOutline, FunctionNode, FunctionOutline, ValueOutline, function_outline
 from onnxlint.source.parse import SourceFile, nodes_of
 
 V = TypeVar("V")
@@ -202,7 +193,7 @@ class ClassInfo:
         self, module: ModuleInfo, definition: ClassOutline | ast.ClassDef, qualname: str, shift: int = 0
     ) -> None:
         if isinstance(definition, ast.ClassDef):
-            definition = next(class_outlines(definition, qualname, module.source.lines, shift))
+            definition = next(outlines.class_outlines(definition, qualname, module.source.lines, shift))
         self._outline = definition
         self.line, self.decorators = definition.line, definition.decorators
         self.fields, self.base_names = definition.fields, definition.bases
@@ -312,7 +303,7 @@ class ModuleInfo:
     parsed = False
 
     def __init__(
-        self, project: _Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline], root: str
+        self, project: _Project, source: SourceFile, name: str, outline: Callable[[], outlines.ModuleOutline], root: str
     ) -> None:
         self.project, self.source, self.name = project, source, name
         self.is_package = source.path.name == "__init__.py"
@@ -345,7 +336,7 @@ class ModuleInfo:
         fallbacks: dict[str, str] = {}
         stars: list[str] = []
         for item in self.outline.imports:
-            target = full_name(item, self.name, self.is_package)
+            target = outlines.full_name(item, self.name, self.is_package)
             if item.name == "*":
                 stars.append(target)
             elif item.fallback and aliases.get(item.name, target) != target:
@@ -379,7 +370,7 @@ class ModuleInfo:
         return self.source
 
     @cached_property
-    def outline(self) -> ModuleOutline:
+    def outline(self) -> outlines.ModuleOutline:
         """What the file defines. Asking is not noted: who reads more of it than a name has to be noted on his own."""
         return self._outline()
 
@@ -393,7 +384,7 @@ class ModuleInfo:
         """The full dotted name of an imported name; its fallback where the import finds no file and no library."""
         full = self.aliases[name]
         fallback = self._imports[1].get(name)
-        if fallback is None or full.partition(".")[0] in LIBRARIES:
+        if fallback is None or full.partition(".")[0] in outlines.LIBRARIES:
             return full
         parts = full.split(".")
         seen = any(self.project.module(".".join(parts[:cut]), self) is not None for cut in range(len(parts), 0, -1))

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from onnxlint.base.cache import digest
+from onnxlint.base.records import grouped
 from onnxlint.project.classes import WHOLE, ModuleInfo, Reads
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import FunctionOutline, ValueOutline
@@ -55,12 +56,10 @@ class Fingerprints:
 
     def record(self, reads: Reads) -> Record:
         """A recording in a form that can be kept."""
-        keys: dict[ModuleInfo, list[str]] = {}
-        for info, key in reads.keys:
-            keys.setdefault(info, []).append(key)
+        keys = grouped(reads.keys, lambda read: read[0])
         files = []
         for info in sorted(keys, key=lambda m: str(m.source.path)):
-            parts = {} if WHOLE in keys[info] else {key: self.part(info, key) for key in sorted(keys[info])}
+            parts = {} if (info, WHOLE) in reads.keys else {key: self.part(info, key) for _, key in sorted(keys[info])}
             path = info.source.path
             files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path), parts))
         return Record(sorted((name, beside, str(path or "")) for (name, beside), path in reads.modules.items()), files)

@@ -24,19 +24,14 @@ class TensorBranch(Rule):
         word = WORDS.get(keyword, f"the `{keyword}`")
         if branch.reads == "data" and not branch.leaves:
             what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
-            yield Objection(
-                f"{word} branches on {what}: `{self.source(node)}`",
-                effects=_UNFELT if branch.talks else None,
-                about=f"branch on {self.source(_subject(node))}",
-                hints={"sized": int(branch.sized)},
-            )
+            message = f"{word} branches on {what}: `{self.source(node)}`"
+            effects = _UNFELT if branch.talks else None
+            about = f"branch on {self.source(_subject(node))}"
+            yield Objection(message, effects=effects, about=about, hints={"sized": int(branch.sized)})
         elif branch.reads == "weight":
-            yield Objection(
-                f"{word} branches on the value of a weight: `{self.source(node)}`",
-                "decide it once in `__init__` and keep the answer as a Python bool",
-                severity=Severity.WARNING,
-                effects=_UNFELT,
-            )
+            message = f"{word} branches on the value of a weight: `{self.source(node)}`"
+            advice = "decide it once in `__init__` and keep the answer as a Python bool"
+            yield Objection(message, advice, severity=Severity.WARNING, effects=_UNFELT)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: both arms run on every input, so one that fails, or divides by zero, where it did not run is felt."""

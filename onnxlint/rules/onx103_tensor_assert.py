@@ -21,11 +21,8 @@ class TensorAssert(Rule):
             # Of a size, dynamo's second, strict attempt asserts one comparison with a message as it stands.
             plain = isinstance(statement, cst.Assert) and isinstance(statement.msg, _FIXED)
             kept = plain and assertion.sized and isinstance(node, cst.Comparison) and len(node.comparisons) == 1
-            yield Objection(
-                f"the {word} reads the value of a tensor: `{self.source(node)}`",
-                severity=Severity.NOTE if kept else None,
-                about="assertions",
-            )
+            message = f"the {word} reads the value of a tensor: `{self.source(node)}`"
+            yield Objection(message, severity=Severity.NOTE if kept else None, about="assertions")
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: eager asserts as before, and both exporters answer the test with True."""

@@ -6,7 +6,5 @@ class DataChosenItem(Rule):
     """Object to a Python container whose item tensor data chooses."""
 
     def on_item_choice(self, node: Node, seen: ItemChoice) -> Objections:
-        yield Objection(
-            f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept",
-            about=f"item {seen.text}",
-        )
+        message = f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept"
+        yield Objection(message, about=f"item {seen.text}")

@@ -11,6 +11,7 @@ from onnxlint.rules.helpers.value_kinds import Values
 
 _FLOORS = ("math.floor", "np.floor")
 _TORCHSCRIPT_ONLY = {how: Outcome(outcome) for how, outcome in TABLES["ONX202"]["torchscript-only"].items()}
+_ASKED = "is asked of a dynamic size, which is no Python number in an export"
 _FROZEN = "turns a dynamic size into the example's number"
 _CHOSEN = TABLES["ONX202"]["chosen"]
 _CURVED = ("log", "log2", "log10", "log1p", "exp")
@@ -25,18 +26,14 @@ class DimToPython(Rule):
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how.startswith("."):
             refused = ("torchscript",) if escape.how in _DYNAMO_HAS else ("torchscript", "dynamo")
-            message = (
-                f"`{escape.how[1:]}` is asked of a dynamic size, which is no Python number in an export:"
-                f" `{self.source(node)}`"
-            )
+            message = f"`{escape.how[1:]}` {_ASKED}: `{self.source(node)}`"
             yield Objection(message, effects=_refusals(escape, refused), static_too=True)
         elif escape.source == "dim" and escape.how != "a size after unflatten":
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
             curved = escape.how.rpartition(".")[2].removesuffix("()") in _CURVED
             ends = _refusals(escape, EXPORTERS) if extreme == "round" or self._refused(node) else None
-            fault = "is asked of a dynamic size, which is no Python number in an export"
-            message = f"`{escape.how}` {fault if ends else _CHOSEN.get(extreme, _FROZEN)}: `{self.source(node)}`"
+            message = f"`{escape.how}` {_ASKED if ends else _CHOSEN.get(extreme, _FROZEN)}: `{self.source(node)}`"
             share = ", and a share as a fraction (`* 9 // 10`)" if self._scaled(node) else ""
             advice = (
                 "no exporter keeps this of a size: pass the number in"

@@ -22,10 +22,8 @@ class TracedSizeTensor(Rule):
     def on_tensor_from_python(self, node: Node, tensor: TensorFromPython) -> Objections:
         name = tensor.call.rpartition(".")[2]
         if tensor.source == "length":
-            yield Objection(
-                f"`{tensor.call}` builds a tensor from Python data at a dynamic size: it becomes a constant",
-                about="lists made by a size",
-            )
+            message = f"`{tensor.call}` builds a tensor from Python data at a dynamic size: it becomes a constant"
+            yield Objection(message, about="lists made by a size")
         elif tensor.source == "sizes":
             dynamo = {} if name in _LISTS else {"dynamo": Outcome.EXPORT_ERROR}
             message = f"`{tensor.call}` builds a tensor from a list with a dynamic size in it: it becomes a constant"

@@ -8,8 +8,6 @@ class ScaleFromSize(Rule):
 
     def on_size_argument(self, node: Node, seen: SizeArgument) -> Objections:
         if seen.op in ("interpolate", "upsample"):
-            yield Objection(
-                f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
-                effects=None if seen.sure else {"torchscript": Outcome.EXPORT_ERROR},
-                static_too=True,
-            )
+            message = f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`"
+            effects = None if seen.sure else {"torchscript": Outcome.EXPORT_ERROR}
+            yield Objection(message, effects=effects, static_too=True)

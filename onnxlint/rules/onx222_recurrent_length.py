@@ -7,8 +7,6 @@ class RecurrentLength(Rule):
 
     def on_recurrent_size(self, node: Node, seen: RecurrentSize) -> Objections:
         first = " with the steps first" if seen.time_first else ""
-        yield Objection(
-            f"`{seen.op}`{first} over a dynamic length: the dynamo exporter takes the example's length alone",
-            "build it with `batch_first=True` and transpose what it gets and gives" if seen.time_first else "",
-            effects=seen.outcomes,
-        )
+        message = f"`{seen.op}`{first} over a dynamic length: the dynamo exporter takes the example's length alone"
+        advice = "build it with `batch_first=True` and transpose what it gets and gives" if seen.time_first else ""
+        yield Objection(message, advice, effects=seen.outcomes)

@@ -12,9 +12,8 @@ class BypassedHooks(Rule):
     changes_output = True
 
     def on_direct_forward(self, node: Node, call: DirectForward) -> Objections:
-        yield Objection(
-            f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant"
-        )
+        message = f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant"
+        yield Objection(message)
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: its hooks run then, which is the point."""

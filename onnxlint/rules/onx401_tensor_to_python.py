@@ -16,12 +16,9 @@ class TensorToPython(Rule):
         if escape.source != "data" or escape.numpy or escape.how.startswith("math."):
             return
         if escape.weight:
-            yield Objection(
-                f"`{self.source(node)}` reads a weight into a Python value in forward",
-                "read it once in `__init__`",
-                severity=Severity.NOTE,
-                effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
-            )
+            message = f"`{self.source(node)}` reads a weight into a Python value in forward"
+            effects = {"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR}
+            yield Objection(message, "read it once in `__init__`", severity=Severity.NOTE, effects=effects)
             return
         if escape.how == ".tolist()" and escape.exporters == ("dynamo",):
             message = f"`{self.source(node)}` reads a dynamic axis item by item: dynamo fixes it to the example's size"

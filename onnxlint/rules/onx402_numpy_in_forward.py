@@ -4,19 +4,10 @@ import libcst as cst
 
 from onnxlint.base.records import Edit, Fix, Safety
 from onnxlint.flow.state.observations import Escape
+from onnxlint.rules.engine import site as sites
 from onnxlint.rules.engine.cst_tree import Statement
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import (
-    Site,
-    dotted,
-    elements,
-    has_star,
-    is_loaded,
-    keywords,
-    positional,
-    tight,
-    variables,
-)
+from onnxlint.rules.engine.site import Site, dotted, has_star, keywords, positional, tight
 from onnxlint.rules.engine.source_page import LeftOut
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
 from onnxlint.rules.helpers.tables import TABLES
@@ -88,7 +79,7 @@ class _Rewriting(cst.CSTTransformer):
 
     def _find_arrays(self) -> None:
         """Variables that hold arrays: what is assigned an array, until no more are found."""
-        names = {n.value: n for n in variables(self.function) if not is_loaded(self.site, n)}
+        names = {n.value: n for n in sites.variables(self.function) if not sites.is_loaded(self.site, n)}
         values = {name: [v for v in assigned(self.site, node) if v is not None] for name, node in names.items()}
         while more := {name for name in values.keys() - self.arrays if any(map(self.is_array, values[name]))}:
             self.arrays |= more
@@ -113,7 +104,7 @@ class _Rewriting(cst.CSTTransformer):
         return False
 
     def _takes_array(self, call: cst.Call) -> bool:
-        return any(self.is_array(value) for a in call.args for value in elements(a.value) or [a.value])
+        return any(self.is_array(value) for a in call.args for value in sites.elements(a.value) or [a.value])
 
     def _numpy_name(self, node: cst.BaseExpression) -> str:
         """`exp` of `np.exp`; empty for anything else."""
@@ -141,7 +132,7 @@ class _Rewriting(cst.CSTTransformer):
         parent = self.site.parent(node)
         if node.attr.value in ("shape", "T", "ndim") or (isinstance(parent, cst.Call) and parent.func is node):
             return
-        if is_loaded(self.site, node) and self.is_array(node.value):
+        if sites.is_loaded(self.site, node) and self.is_array(node.value):
             raise _CannotError
 
     def _changed(self, call: cst.Call, new: cst.Call) -> cst.BaseExpression:

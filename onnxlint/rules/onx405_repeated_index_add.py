@@ -11,9 +11,8 @@ class RepeatedIndexAdd(Rule):
     """Object to `index_add`, of which TorchScript keeps one summand where an index repeats."""
 
     def on_index_add_call(self, node: Node, call: IndexAddCall) -> Objections:
-        yield Objection(
-            f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats"
-        )
+        message = f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats"
+        yield Objection(message)
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Safe: both add every row in eager, in the same order on one thread."""

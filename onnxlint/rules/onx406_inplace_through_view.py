@@ -14,7 +14,5 @@ class InplaceThroughView(Rule):
         base = node
         while isinstance(base, (cst.Subscript, cst.Call)):
             base = base.value if isinstance(base, cst.Subscript) else base.func
-        yield Objection(
-            f"`{self.source(node)}` is a view, and the write through it is lost in the TorchScript export",
-            about=f"writes into {self.source(base)}",
-        )
+        message = f"`{self.source(node)}` is a view, and the write through it is lost in the TorchScript export"
+        yield Objection(message, about=f"writes into {self.source(base)}")

@@ -17,8 +17,6 @@ class OperatorLoweredWrong(Rule):
                 continue  # told along with what the other exporter refuses
             if exporters and type(call) is Call:  # any other type has a rule of its own
                 what = f"a write to `{self.source(node)}`" if call.op == "index_put" else f"`{call.op}`"
-                yield Objection(
-                    f"{named(exporters)} translate{'s' * (len(exporters) == 1)} {what}{call.form} to {result}",
-                    next((advice for begin, advice in _ADVICE.items() if call.detail.startswith(begin)), ""),
-                    effects=dict.fromkeys(exporters, outcome),
-                )
+                message = f"{named(exporters)} translate{'s' * (len(exporters) == 1)} {what}{call.form} to {result}"
+                advice = next((advice for begin, advice in _ADVICE.items() if call.detail.startswith(begin)), "")
+                yield Objection(message, advice, effects=dict.fromkeys(exporters, outcome))

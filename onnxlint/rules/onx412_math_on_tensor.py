@@ -17,11 +17,10 @@ class MathOnTensor(Rule):
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "data" and escape.how.startswith("math."):
-            yield Objection(
-                f"`{self.source(node)}` reads the tensor into Python: the graph keeps the number of the example",
-                f"use `{escape.how.removesuffix('()').replace('math.', 'torch.')}`, which stays in the graph",
-                effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if escape.weight else None,
-            )
+            message = f"`{self.source(node)}` reads the tensor into Python: the graph keeps the number of the example"
+            advice = f"use `{escape.how.removesuffix('()').replace('math.', 'torch.')}`, which stays in the graph"
+            effects = {"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if escape.weight else None
+            yield Objection(message, advice, effects=effects)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe by a last digit: `math` computes in double precision."""

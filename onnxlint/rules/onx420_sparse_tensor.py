@@ -6,8 +6,5 @@ class SparseTensor(Rule):
     """Object to a sparse or nested layout."""
 
     def on_sparse_call(self, node: Node, call: SparseCall) -> Objections:
-        yield Objection(
-            f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it",
-            about="sparse tensors",
-            among="file",
-        )
+        message = f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it"
+        yield Objection(message, about="sparse tensors", among="file")

@@ -6,6 +6,5 @@ class MaskedRows(Rule):
     """Object to a boolean mask from the inputs in fused attention."""
 
     def on_attention_mask(self, node: Node, mask: AttentionMask) -> Objections:
-        yield Objection(
-            "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values"
-        )
+        message = "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values"
+        yield Objection(message)

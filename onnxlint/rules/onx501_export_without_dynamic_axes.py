@@ -17,10 +17,9 @@ class ExportWithoutDynamicAxes(Rule):
         written = {"dynamic_axes", "dynamic_shapes"} & set(call.arguments)  # a None that is written out is meant
         if call.tensor_inputs and not call.has_dynamic_axes and not written and not call.sized_on_request:
             argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"
-            yield Objection(
-                "the export names no dynamic axes: the file takes the example's sizes only, batch included",
-                f"name what varies: `{argument}={{...}}`",
-            )
+            message = "the export names no dynamic axes: the file takes the example's sizes only, batch included"
+            advice = f"name what varies: `{argument}={{...}}`"
+            yield Objection(message, advice)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the file is another one, and an input whose first axis is no batch has to be told from the others."""

@@ -31,12 +31,9 @@ class DynamicAxesMismatch(Rule):
                 if not near and call.dynamo is False and "output_names" not in call.arguments:
                     continue  # an output without a name, which TorchScript passes over
                 hint = f"write `{near[0]}`" if near else f"use one of {', '.join(f'`{k}`' for k in names)}"
-                yield Objection(
-                    f"`{argument}` names `{name}`, which is no input or output of the export",
-                    hint,
-                    at=call.axes_spans.get(name, at),
-                    hints={"name": name, "near": near[0] if near else ""},
-                )
+                message = f"`{argument}` names `{name}`, which is no input or output of the export"
+                meant = {"name": name, "near": near[0] if near else ""}
+                yield Objection(message, hint, at=call.axes_spans.get(name, at), hints=meant)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: which name or axis was meant is a guess, though a near one."""

@@ -30,20 +30,14 @@ class DeprecatedExportArgument(NeedlessArgument):
                 advice = "leave it out; `optimize=False` keeps the graph as it was captured"
                 ignored.append(("do_constant_folding", fault, advice))
             for name, fault, advice in ignored:
-                yield Objection(
-                    f"{fault}, and a later torch refuses it",
-                    advice,
-                    at=argument_at(node, call, name),
-                    severity=Severity.NOTE,
-                    effects={"dynamo": Outcome.EXPORT_ERROR},
-                )
+                message = f"{fault}, and a later torch refuses it"
+                effects = {"dynamo": Outcome.EXPORT_ERROR}
+                at = argument_at(node, call, name)
+                yield Objection(message, advice, at=at, severity=Severity.NOTE, effects=effects)
         if call.dynamo is False:
             for name in (n for n in ONLY_DYNAMO if n in call.arguments and call.settings.get(n) is not False):
                 what, outcome = ONLY_DYNAMO[name]
-                yield Objection(
-                    f"the TorchScript exporter ignores `{name}`: {what}",
-                    "leave it out, or use the dynamo exporter",
-                    at=argument_at(node, call, name),
-                    effects={"torchscript": outcome},
-                    about=f"ignored {name}",
-                )
+                message = f"the TorchScript exporter ignores `{name}`: {what}"
+                advice = "leave it out, or use the dynamo exporter"
+                at = argument_at(node, call, name)
+                yield Objection(message, advice, at=at, effects={"torchscript": outcome}, about=f"ignored {name}")

@@ -99,10 +99,13 @@ def _merged(reports: Sequence[Report]) -> Report:
             other = findings.get((finding.code, finding.span))
             if other is None or len(finding.evidence) > len(other.evidence):
                 findings[finding.code, finding.span] = finding
+    said = dict.fromkeys(d for report in reports for d in report.diagnostics)
+    # A model that one scope does not know may be that of another.
+    strange = {d for d in said if d.message.endswith(UNKNOWN_MODEL) and not all(d in r.diagnostics for r in reports)}
     return Report(
         findings=tuple(findings.values()),
         models=tuple(model for report in reports for model in report.models),
-        diagnostics=tuple(dict.fromkeys(d for report in reports for d in report.diagnostics if _holds(d, reports))),
+        diagnostics=tuple(d for d in said if d not in strange),
         files=sum(report.files for report in reports),
         tool={name: version for report in reports for name, version in report.tool.items()},
         seconds=sum(report.seconds for report in reports),
@@ -111,11 +114,6 @@ def _merged(reports: Sequence[Report]) -> Report:
         interrupted=any(report.interrupted for report in reports),
         captured=any(report.captured for report in reports),
     )
-
-
-def _holds(diagnostic: Diagnostic, reports: Sequence[Report]) -> bool:
-    """Tell whether what one scope says holds for all: a model that it does not know may be that of another."""
-    return not diagnostic.message.endswith(UNKNOWN_MODEL) or all(diagnostic in r.diagnostics for r in reports)
 
 
 def _against_baseline(

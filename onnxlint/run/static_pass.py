@@ -54,15 +54,12 @@ def run_static(sources: Sources, settings: Settings, store: Store, probing: bool
     analysis = analyse(sources, settings, store, probing, live)
     wanted = settings.selection.matches
     refused = _refused(catalogue, settings, sources.discovery)
-    findings, broken = run_rules(
-        analysis.observations,
-        catalogue,
-        settings.exporters,
-        lambda code, name: wanted(code, name) and code not in refused,
-        sources.text,
-        store,
-        sources.workers,
-    )
+
+    def applies(code: str, name: str) -> bool:
+        return wanted(code, name) and code not in refused
+
+    observed, exporters = analysis.observations, settings.exporters
+    findings, broken = run_rules(observed, catalogue, exporters, applies, sources.text, store, sources.workers)
     faults = [message for code, message in plugin_faults().items() if wanted(code)]
     faults += _unknown_operators(rule for code, rule in catalogue.items() if wanted(code, rule.name))
     broken = (*(Diagnostic("error", message) for message in (*faults, *refused.values())), *broken)

@@ -206,8 +206,7 @@ _INSPECTED: dict[str, Callable[[Call], None]] = {
     "scaled_dot_product_attention": _attention,
     "batch_norm": _batch_norm,
     "squeeze": _squeeze,
-    "index_add": _index_add,
-    "index_add_": _index_add,
+    **dict.fromkeys(("index_add", "index_add_"), _index_add),
 }
 
 

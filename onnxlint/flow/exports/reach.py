@@ -332,11 +332,8 @@ class Reach:
         """Any name of a module may be meant, and any that it imports."""
         if info not in self.whole:
             self.whole[info] = None
-            words = [
-                *(f.name for f in info.outline.functions),
-                *(c.qualname for c in info.outline.classes),
-                *info.aliases,
-            ]
+            functions, classes = info.outline.functions, info.outline.classes
+            words = [*(f.name for f in functions), *(c.qualname for c in classes), *info.aliases]
             origins = [o for star in info.stars if (o := info.project.module(star, info)) is not None]
             self._waiting += [d for w in words for d in self._named(info, w, (), imports=True) if "." not in w]
             self._waiting += [(o, c.qualname) for o in origins for c in o.outline.classes]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.base.edits import lines_of
-from onnxlint.base.records import Finding, Step
+from onnxlint.base.records import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,10 @@ def carried(view: View, text: str) -> tuple[Finding, ...]:
         by = moved(span.line, span.end_line)
         if by is not None:
             place = replace(span, line=span.line + by, end_line=span.end_line + by)
-            steps = tuple(_followed(step, span.path, moved(step.line, step.line)) for step in finding.trace)
+            shifts = ((step, moved(step.line, step.line) if step.path == span.path else 0) for step in finding.trace)
+            steps = tuple(replace(step, line=step.line + by) if by else step for step, by in shifts)
             carried_over.append(replace(finding, span=place, trace=steps, fix=None))
     return tuple(carried_over)
-
-
-def _followed(step: Step, path: str, by: int | None) -> Step:
-    return replace(step, line=step.line + by) if by and step.path == path else step
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:

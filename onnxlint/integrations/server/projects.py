@@ -250,7 +250,9 @@ class Projects:
     def _take_whole(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
         project.seconds = max(answer.seconds, (project.seconds or 0.0) / 2)
         project.members = frozenset(answer.files)
-        project.faults = tuple(d for d in answer.diagnostics if d.path and _configures(project.root, d.path))
+        placed = [(d, os.path.join(project.root, d.path)) for d in answer.diagnostics if d.path]
+        # Those in configuration files, which are neither code nor folders.
+        project.faults = tuple(d for d, path in placed if not path.endswith(".py") and not os.path.isdir(path))
         self.faults(project)
         for document in documents:
             if document.path not in project.members and not _left_out(project, document.path):
@@ -274,11 +276,6 @@ class Projects:
 def _folder_of(path: str) -> str:
     """The folder of a file; of one that is still to be made, what there is above it."""
     return str(next((folder for folder in Path(path).parents if folder.is_dir()), Path(path).parent))
-
-
-def _configures(root: str, shown: str) -> bool:
-    """Whether a path is that of a configuration file: neither code nor a folder."""
-    return not shown.endswith(".py") and not os.path.isdir(os.path.join(root, shown))
 
 
 def _left_out(project: Project, path: str) -> bool:

@@ -1,6 +1,5 @@
 """The words that several formats share: outcomes, amounts, the summary sentence; and text made safe to print."""
 
-import hashlib
 import math
 import re
 import tomllib
@@ -251,11 +250,6 @@ def plain(text: str) -> str:
     return clean(_ANSI.sub("", text))
 
 
-def digest(*parts: str) -> str:
-    """16 hexadecimal digits that follow from the parts."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
 def cut(text: str, limit: int) -> str:
     """The text, at most `limit` characters long."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
@@ -292,14 +286,12 @@ def _measure(finding: Finding, exporter: str) -> str:
 
 def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Failures first; among them what the exporter itself says, then the largest error, then what can be re-run."""
-    refused = records.Cause.REFUSED
-    return sorted(
-        evidence, key=lambda e: (e.symptom is Outcome.OK, e.cause is not refused, -_size(e.max_abs), e.repro is None)
-    )
 
+    def rank(e: Evidence) -> tuple[bool, bool, float, bool]:
+        size = -1.0 if e.max_abs is None or math.isnan(e.max_abs) else e.max_abs
+        return e.symptom is Outcome.OK, e.cause is not records.Cause.REFUSED, -size, e.repro is None
 
-def _size(value: float | None) -> float:
-    return -1.0 if value is None or math.isnan(value) else value
+    return sorted(evidence, key=rank)
 
 
 def _harmless(char: str) -> bool:

@@ -4,10 +4,9 @@ from collections import Counter
 from pathlib import PurePath
 from typing import Any
 
-from onnxlint.base.records import Finding, Location, Report, Severity, VerdictKind
+from onnxlint.base.records import Finding, Location, Report, Severity, VerdictKind, digest
 from onnxlint.report.common import words
 from onnxlint.report.common.checkout import GITLAB, as_text, in_checkout
-from onnxlint.report.common.words import digest
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
 

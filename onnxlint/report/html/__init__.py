@@ -44,12 +44,8 @@ def page(
     environment.globals |= {"words": words, "place": place, "package_path": package_path, "drawing": drawing}
     environment.filters |= {"prose": prose, "markdown": markdown, "quoted": shlex.quote, "digest": _digest}
     style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return environment.get_template("page.html.jinja").render(
-        view=overview(report, show_all=show_all, sources=sources, catalogue=catalogue),
-        made=made,
-        style=style,
-        script=script,
-    )
+    view = overview(report, show_all=show_all, sources=sources, catalogue=catalogue)
+    return environment.get_template("page.html.jinja").render(view=view, made=made, style=style, script=script)
 
 
 def _digest(text: str) -> str:

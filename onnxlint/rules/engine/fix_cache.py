@@ -8,7 +8,7 @@ import msgspec
 
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.catalogue import Contract, is_of_package
-from onnxlint.base.records import Diagnostic, Finding, Safety
+from onnxlint.base.records import Diagnostic, Finding, Safety, grouped
 from onnxlint.base.workers import ALONE, Workers
 from onnxlint.rules.engine.findings import Written, by_file
 
@@ -29,10 +29,8 @@ def with_cached_fixes(
     The fixes of a file with an error in one are not kept, so that the next run reports the error again.
     """
     mended = {code for code, rule in catalogue.items() if rule.fix not in (None, Safety.MANUAL)}
-    by_path: dict[str, list[int]] = {}
-    for number, finding in enumerate(findings):
-        if finding.code in mended and wanted(finding):
-            by_path.setdefault(finding.span.path, []).append(number)
+    numbers = (n for n, finding in enumerate(findings) if finding.code in mended and wanted(finding))
+    by_path = grouped(numbers, lambda n: findings[n].span.path)
     texts = {path: text for path in by_path if (text := text_of(path)) is not None}
 
     def asked(finding: Finding) -> tuple[bytes, bytes]:
