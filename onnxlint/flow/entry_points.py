@@ -209,8 +209,10 @@ def _forwards(
             return  # it is a part of what runs there, or of nothing
         if name_of(c) in part.foreign:
             left.setdefault(name_of(unit), []).append(name_of(c))
+        elif _is_autograd(c):
+            yield _autograd(engine, c, unit)
         else:
-            yield _autograd(engine, c, unit) if _is_autograd(c) else _forward(engine, c)
+            yield from _root(engine, c, False, part.inferring)
 
     ordered = _wholes_first([*traced, *autograd])
     for apart in (False, True):  # what is inside first, so that it need not run again

@@ -606,3 +606,36 @@ def test_a_method_that_asks_for_less_than_forward_is_its_inference_unless_anothe
     _, info = running(PRELUDE + model(f"return {call}", "x, y", more="def infer(self, x):\n    return x\n"))
     unit = inference_of(info.classes["M"], ("infer",))
     assert (unit is not None and unit.name == "infer") is inference
+
+
+EITHER = """\
+class Speaker(nn.Module):
+    def forward(self, x, y):
+        return x + torch.rand_like(y)
+
+    def infer(self, x):
+        return -x if x.max() > 0 else x
+
+class Louder(Speaker):
+    def forward(self, x, y):
+        return x + torch.rand_like(y) * 2
+
+def load(version, model=None):
+    for name in ("first", "second"):
+        made = Louder() if version == name else Speaker()
+    return made
+
+def speak(model, text):
+    return model.infer(text)
+
+def export(version):
+    model = load(version)
+    def forward(x):
+        return model.infer(x)
+    model.forward = forward
+    torch.onnx.export(model, torch.ones(1, 4), "m.onnx", dynamo=False)
+"""
+
+
+def test_the_forward_of_a_class_that_an_export_may_be_given_as_well_is_left_for_its_inference() -> None:
+    assert "ONX305" not in {code for code, _, _ in findings_of(EITHER)}
