@@ -245,3 +245,23 @@ def test_a_parameter_that_is_only_asked_for_its_truth_is_a_flag() -> None:
         """
     assert findings_of(model.format("x * 2")) == set()
     assert {code for code, _, _ in findings_of(model.format("x * inference"))} == {"ONX101"}
+
+
+def test_what_a_helper_gives_as_a_list_in_a_tuple_in_one_arm_is_a_guess_as_a_tensor() -> None:
+    model = """
+        class M(nn.Module):
+            def __init__(self, scales=0):
+                super().__init__()
+                self.scales = scales
+            def pooled(self, x, y):
+                if not self.scales:
+                    return x, y
+                kept = [x]
+                for i in range(self.scales):
+                    kept.append(F.avg_pool1d(kept[i], 2))
+                return kept, y
+            def forward(self, x, y):
+                x, y = self.pooled(x, y)
+                return sum(part.mean() for part in x) + y
+        """
+    assert told(textwrap.dedent(model)) == ["Loop tensor: x?"]

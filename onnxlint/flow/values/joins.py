@@ -78,6 +78,14 @@ def join_returns(values: Sequence[dom.Value]) -> dom.Value | None:
         # Each was asked under some exporters, and False is what is left where asking fails: together they know all.
         return dom.Truth(frozenset(e for v in truths for e in v.exporters))
     joined = join_all(values)
+    tuples = [v for v in values if isinstance(v, dom.Tuple)]
+    if (
+        isinstance(joined, dom.Tuple)
+        and len(tuples) == len(values)
+        and {len(v.items) for v in tuples} == {len(joined.items)}
+    ):
+        parts = (join_returns(items) or dom.UNKNOWN for items in zip(*(v.items for v in tuples), strict=True))
+        return replace(joined, items=tuple(parts))
     if type(joined) is dom.Tensor and not joined.guessed:
         others = (dom.Tuple, dom.Seq, dom.Dict, dom.Instance)
         if any(isinstance(v, others) or (type(v) is dom.Tensor and v.guessed) for v in values):
