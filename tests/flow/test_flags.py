@@ -247,3 +247,38 @@ class M(nn.Module):
         return x if x.max() > 0 else -x
 """
     assert told(source) == ["Branch data: x.max() > 0", "Branch data: y.sum() > 0?"]
+
+
+SETTINGS = {
+    "a namespace of a dict": "SimpleNamespace(**{**self.defaults, **conf})",
+    "merged settings": "OmegaConf.merge(OmegaConf.create(self.defaults), conf)",
+    "settings in settings": "EasyDict(head={**self.defaults, **conf}).head",
+}
+
+
+@pytest.mark.parametrize("made", SETTINGS.values(), ids=SETTINGS.keys())
+@pytest.mark.parametrize(("test", "told_of"), [("self.conf.exact", True), ("not self.conf.exact", False)])
+def test_a_setting_of_a_namespace_is_a_flag_that_is_its_default(made: str, test: str, told_of: bool) -> None:
+    source = f"""
+from types import SimpleNamespace
+from easydict import EasyDict
+from omegaconf import OmegaConf
+
+class M(nn.Module):
+    defaults = {{"exact": True, "size": 4}}
+    def __init__(self, conf):
+        super().__init__()
+        self.conf = {made}
+    def forward(self, x: Tensor):
+        if {test}:
+            {READ}
+        return x.view(-1, self.conf.size)
+"""
+    found = [(code, severity) for code, severity, *_ in findings_of(source)]
+    assert len(told(source)) == 1
+    assert bool(found) is told_of
+
+
+def test_a_method_of_a_dict_is_one_where_a_key_has_its_name() -> None:
+    source = "def f(x):\n    d = {'values': x}\n    return [v for v in d.values()][0]\n"
+    assert isinstance(result_of(source, Tensor()), Tensor)

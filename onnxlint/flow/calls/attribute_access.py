@@ -45,6 +45,12 @@ def _of_layer(_engine: InContext, owner: dom.Layer, name: str, _node: ast.AST) -
     return dom.Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
 
 
+def _of_dict(_engine: InContext, owner: dom.Dict, name: str, _node: ast.AST) -> dom.Value:
+    """A method, or what a namespace holds under a name."""
+    held = () if hasattr(dict, name) else owner.items
+    return next((v for key, v in held if key == name), dom.Method(owner, name))
+
+
 def _in_mode_of(owner: dom.Instance, v: dom.Value) -> dom.Value:
     """A part of a module: what puts a model in a mode does so to all its parts."""
     if owner.mode == "train" or not isinstance(v, (dom.Instance, dom.Layer)) or v.mode != "train":
@@ -153,12 +159,13 @@ _ATTRIBUTES: dict[type, Callable[[Reading, Any, str, ast.AST], dom.Value]] = {
         dom.Method(owner, name) if name in _OF_SETTINGS else dom.Config(owner.trace)
     ),
     dom.Tuple: _of_tuple,
+    dom.Dict: _of_dict,
     dom.Data: lambda engine, owner, name, _: owner if clock(engine.table, owner) else dom.Method(owner, name),
     dom.Array: lambda _engine, owner, name, _: (
         dom.CONFIG if name in ("shape", "size", "ndim", "dtype") else dom.Method(owner, name)
     ),
     **dict.fromkeys(
-        (dom.Shape, dom.Seq, dom.Dict, dom.Const, dom.Dim, dom.Lambda, dom.Scripted),
+        (dom.Shape, dom.Seq, dom.Const, dom.Dim, dom.Lambda, dom.Scripted),
         lambda engine, owner, name, node: dom.Method(owner, name),
     ),
 }

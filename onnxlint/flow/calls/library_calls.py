@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 from onnxlint.flow.calls import control_flow
@@ -123,6 +123,20 @@ def _field(call: Call) -> dom.Value:
     return call.engine.apply(made, [], {}, call.node) if made is not None else call.kwargs.get("default", dom.UNKNOWN)
 
 
+def _namespace(call: Call) -> dom.Value:
+    """Settings by name, as attributes: any may be changed later, so that one that chooses an arm is a default only."""
+    items: dict[Hashable, dom.Value] = {}
+    for v in (*call.args, dom.Dict(tuple(call.kwargs.items()))):
+        items |= dict(v.items) if isinstance(v, dom.Dict) else {}
+    return dom.Dict(tuple((key, _changeable(v)) for key, v in items.items()), dom.UNKNOWN)
+
+
+def _changeable(v: dom.Value) -> dom.Value:
+    if isinstance(v, dom.Dict):
+        return replace(v, items=tuple((key, _changeable(inner)) for key, inner in v.items))
+    return (dom.Config(default=v) if dom.is_switch(v.literal) else dom.CONFIG) if isinstance(v, dom.Const) else v
+
+
 def _default_dict(call: Call) -> dom.Value:
     lists = bool(call.args) and call.args[0] == dom.External("builtins.list")
     return dom.Dict((), dom.Tuple((), "list") if lists else None)
@@ -182,6 +196,7 @@ _FUNCTIONS: dict[str, Function] = {
     "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
     "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
     "collections.defaultdict": _default_dict,
+    **dict.fromkeys(NAMES["namespaces"], _namespace),
     **dict.fromkeys(
         ("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"),
         lambda call: dom.Seq(

@@ -182,7 +182,7 @@ class Objects(Writes, Engine):
         if isinstance(default, ast.Constant):
             cls = info or unit.cls
             trains = not default.value and parameter.arg.endswith("_training")
-            if cls is None or not _is_switch(default.value) or (not trains and EXPORT_FLAGS.search(parameter.arg)):
+            if cls is None or not dom.is_switch(default.value) or (not trains and EXPORT_FLAGS.search(parameter.arg)):
                 return dom.CONFIG
             names = [p.arg for p, _ in unit.positional][1:]
             position = names.index(parameter.arg) if parameter.arg in names else -1
@@ -357,8 +357,3 @@ def _call_key(info: ClassInfo, args: Sequence[Value], kwargs: Mapping[str, Value
     order = {name: n for n, name in enumerate(names)}
     items = sorted(kwargs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
     return (id(info), tuple(args), tuple(items))
-
-
-def _is_switch(default: object) -> bool:
-    """True for a default that says which arm is taken, as opposed to a size."""
-    return isinstance(default, (bool, str)) or default is None or (isinstance(default, (int, float)) and default <= 0)

@@ -656,6 +656,11 @@ def is_text(v: Value) -> bool:
     return isinstance(v, Const) and type(v.value) is str
 
 
+def is_switch(default: object) -> bool:
+    """True for a default that says which arm is taken, as opposed to a size."""
+    return isinstance(default, (bool, str)) or default is None or (isinstance(default, (int, float)) and default <= 0)
+
+
 def or_default(v: Value) -> Value:
     """A setting that nobody changes is its default."""
     return v.default if isinstance(v, Config) and v.default is not None else v
