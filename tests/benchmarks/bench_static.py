@@ -198,9 +198,11 @@ def measure(folder: Path, scratch: Path, table: Table, against: str | None) -> N
     )
     cache, command = scratch / "cache", [*CHECK, tree.name]
     parse = [sys.executable, "-c", PARSE, str(tree)]
-    before, cold, after = took(parse), took(command, tree.parent, cache), took(parse)
-    base = (before.cpu + after.cpu) / 2  # machines change their speed meanwhile
-    table.row("ast.parse", f"{before.cpu:.1f} and {after.cpu:.1f} s CPU")
+    before = [took(parse).cpu for _ in range(2)]
+    cold = took(command, tree.parent, cache)
+    bases = sorted([*before, *(took(parse).cpu for _ in range(3))])
+    base = bases[2]  # machines change their speed meanwhile: one took 10.1 to 16.0 s for the same files within the hour
+    table.row("ast.parse", f"{bases[0]:.1f} to {bases[-1]:.1f} s CPU, median {base:.1f}")
     table.row("cold, CPU", f"{cold.cpu:.1f} s, {lines / cold.cpu:,.0f} lines/s", cold.cpu / base, "ast.parse", "cold")
     if against is not None:
         code, uncached = code_of(against, scratch / "earlier"), [*command, "--no-cache"]
