@@ -220,6 +220,8 @@ def test_silent_about(source: str) -> None:
 
 def test_a_view_of_a_mask_with_an_axis_for_the_batch_and_one_for_the_heads() -> None:
     assert told(forward("n = x.shape[1]\nreturn x + mask.view(1, 1, n, n)", "mask: Tensor")) == []
+    image = "return x.view(1, 1, x.shape[2], x.shape[3])"  # no mask has these axes
+    assert told(forward(image)) == ["ShapeLiteral view: x.view(1, 1, x.shape[2], x.shape[3])"]
 
 
 def test_the_shape_of_a_parameter_is_a_constant() -> None:

@@ -31,6 +31,8 @@ _POSITIONS = re.compile(r"\bself\.\w*pos\w*emb")
 _BY_SIZE = (observations.Branch, observations.Escape)  # which keep the size of the example
 _MAY_STAY = ("", "range()", "max()", "min()", "len()")  # what they give is no plain number in every export
 
+_OF_TWO = frozenset(("?0", "?1", "?-1", "?-2"))  # axes that a tensor with two of them has
+
 
 class Emitter(Located):
     """Collects observations. They count only while traced code runs: a forward and what it reaches."""
@@ -240,9 +242,10 @@ class Emitter(Located):
         numbers = [dom.as_int(s) for s in sizes]
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
-        flat = len(t.dims) < 2 if t.dims is not None else numbers[:2] == [1, 1]  # so are masks made to fit
+        flat = t.dims is not None and len(t.dims) < 2
+        mask = t.dims is None and numbers[:2] == [1, 1] and named <= _OF_TWO  # one for all of a batch, and all heads
         single = all(n == 1 for n in numbers)  # one element: eager itself takes nothing else
-        if not left or flat or single or not literals or (named and infers):
+        if not left or flat or mask or single or not literals or (named and infers):
             return
         first = t.dims[0] if t.dims else t.lead
         position, number = literals[0]
