@@ -242,10 +242,9 @@ class Emitter(Located):
         numbers = [dom.as_int(s) for s in sizes]
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
-        flat = t.dims is not None and len(t.dims) < 2
-        mask = t.dims is None and numbers[:2] == [1, 1] and named <= _OF_TWO  # one for all of a batch, and all heads
+        flat = len(t.dims) < 2 if t.dims is not None else _is_mask(numbers, named)
         single = all(n == 1 for n in numbers)  # one element: eager itself takes nothing else
-        if not left or flat or mask or single or not literals or (named and infers):
+        if not left or flat or single or not literals or (named and infers):
             return
         first = t.dims[0] if t.dims else t.lead
         position, number = literals[0]
@@ -341,3 +340,8 @@ def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:
         return False
     flat = rank == 2 and number == 1 and (t.dims is None or len(t.dims) > 2)
     return flat or (number > 1 and number == first.example)
+
+
+def _is_mask(numbers: Sequence[int | None], named: frozenset[str]) -> bool:
+    """True for the sizes of a view that gives two axes one for the batch and one for the heads."""
+    return numbers[:2] == [1, 1] and named <= _OF_TWO
