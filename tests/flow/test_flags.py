@@ -279,6 +279,36 @@ class M(nn.Module):
     assert bool(found) is told_of
 
 
+HELD = """
+from types import SimpleNamespace
+from easydict import EasyDict
+
+class M(nn.Module):
+    def __init__(self, conf):
+        super().__init__()
+        self.conf = conf
+    def forward(self, x: Tensor):
+        return x if self.conf.{name} and x.sum() > 0 else -x
+
+{made}
+torch.onnx.export(M(conf).eval(), torch.ones(2, 3), "m.onnx")
+"""
+OPEN = {
+    "changed at module level": ("exact", "conf = EasyDict(exact=False)\nconf.exact = True"),
+    "changed in a function": (
+        "exact",
+        "def made():\n    conf = SimpleNamespace(exact=False)\n    conf.exact = True\n    return conf\nconf = made()",
+    ),
+    "of exports": ("export", "def made(**more):\n    return SimpleNamespace(export=False, **more)\nconf = made()"),
+    "filled later": ("exact", "conf = EasyDict()\nconf.exact = True"),
+}
+
+
+@pytest.mark.parametrize(("name", "made"), OPEN.values(), ids=OPEN.keys())
+def test_a_setting_is_no_flag_that_is_off_where_it_is(name: str, made: str) -> None:
+    assert "ONX101" in {code for code, *_ in findings_of(HELD.format(name=name, made=made))}
+
+
 def test_a_method_of_a_dict_is_one_where_a_key_has_its_name() -> None:
     source = "def f(x):\n    d = {'values': x}\n    return [v for v in d.values()][0]\n"
     assert isinstance(result_of(source, Tensor()), Tensor)

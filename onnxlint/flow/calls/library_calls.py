@@ -13,6 +13,7 @@ from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_c
 from onnxlint.flow.operators import einops
 from onnxlint.flow.operators.transfer import Call, like, numpy_result
 from onnxlint.flow.python import implicit_calls, name_lookup
+from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
 from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine, Lowering
@@ -124,17 +125,21 @@ def _field(call: Call) -> dom.Value:
 
 
 def _namespace(call: Call) -> dom.Value:
-    """Settings by name, as attributes: any may be changed later, so that one that chooses an arm is a default only."""
-    items: dict[Hashable, dom.Value] = {}
-    for v in (*call.args, dom.Dict(tuple(call.kwargs.items()))):
-        items |= dict(v.items) if isinstance(v, dom.Dict) else {}
-    return dom.Dict(tuple((key, _changeable(v)) for key, v in items.items()), dom.UNKNOWN)
+    """Settings by name, as attributes. Any may be given another value by who has the namespace, so that what chooses an
+    arm is a default only; of those of a module nothing is known, as it changes them in statements that do not run."""
+    held = [v for v in (*call.args, dom.Dict(tuple(call.kwargs.items()))) if isinstance(v, dom.Dict)]
+    items = {key: _setting(key, v) for made in held for key, v in made.items}
+    of_module = call.engine.frames[-1].body.of_file
+    return dom.Dict(tuple(items.items()), dom.UNKNOWN) if items and not of_module else dom.UNKNOWN
 
 
-def _changeable(v: dom.Value) -> dom.Value:
+def _setting(key: Hashable, v: dom.Value) -> dom.Value:
     if isinstance(v, dom.Dict):
-        return replace(v, items=tuple((key, _changeable(inner)) for key, inner in v.items))
-    return (dom.Config(default=v) if dom.is_switch(v.literal) else dom.CONFIG) if isinstance(v, dom.Const) else v
+        return replace(v, items=tuple((name, _setting(name, inner)) for name, inner in v.items))
+    if not isinstance(v, dom.Const):
+        return v
+    decides = dom.is_switch(v.literal) and EXPORT_FLAGS.search(str(key)) is None
+    return dom.Config(default=v) if decides else dom.CONFIG
 
 
 def _default_dict(call: Call) -> dom.Value:

@@ -86,6 +86,8 @@ class Targets(Expressions):
     def assign_attribute(self, target: ast.Attribute, v: dom.Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
+        if isinstance(owner, dom.Dict) and isinstance(target.value, (ast.Name, ast.Attribute)):  # a namespace
+            self.rebind(target.value, _stored(owner, dom.Const(target.attr), v))
         if not isinstance(owner, dom.Instance):
             outside_state.on_class(self, target)
             return
