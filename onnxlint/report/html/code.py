@@ -19,8 +19,15 @@ _MOST_LINES = 20_000  # of a file whose tokens are told apart
 _LONGEST_LINE = 2000  # characters that are shown
 
 _KINDS: Sequence[tuple[_TokenType, str]] = (
-    *((Comment, "c"), (String, "s"), (Number, "n"), (Keyword, "k"), (Operator.Word, "k")),
-    *((Name.Function, "f"), (Name.Class, "f"), (Name.Decorator, "d"), (Name.Builtin.Pseudo, "p")),
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Keyword, "k"),
+    (Operator.Word, "k"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Name.Decorator, "d"),
+    (Name.Builtin.Pseudo, "p"),
 )
 
 

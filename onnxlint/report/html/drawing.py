@@ -59,8 +59,17 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
         if here and here != before:
             lines += _source(here, top, row.differs, excerpts)
             before = here
-    parts = {"titles": titles, "boxes": boxes, "edges": edges, "stubs": stubs, "lines": lines, "gaps": gaps}
-    return View(caption=f"Where the {made} graphs differ", height=y + 6, text="; ".join(changed), **parts)
+    return View(
+        caption=f"Where the {made} graphs differ",
+        height=y + 6,
+        titles=titles,
+        boxes=boxes,
+        edges=edges,
+        stubs=stubs,
+        lines=lines,
+        gaps=gaps,
+        text="; ".join(changed),
+    )
 
 
 def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops: list[int]) -> str:
