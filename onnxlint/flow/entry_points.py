@@ -33,7 +33,7 @@ _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
-_CALLS_EXPORTS = re.compile(r"\b\w*(?:export|onnx)\w*\(")  # by the name of a function of the project
+_CALLS_EXPORTS = re.compile(r"(?:export|onnx)\w*\(")  # by the name of a function of the project
 _Left = dict[str, list[str]]  # functions that other parts may run, with the classes that they are entered for
 
 

@@ -154,7 +154,8 @@ def _about(finding: Finding, elsewhere: Mapping[tuple[str, str, str], str]) -> s
 
 def _first(finding: Finding) -> tuple[bool, bool, int, int, bool, bool, int, int]:
     """Where a number was frozen comes before its uses, a rule's finding before an exporter's word, then the most
-    certain, then what is wrong and not only other than asked, then the kernel that forward itself calls."""
+    certain, then what is wrong and not only other than asked, then the kernel that forward itself calls, then what the
+    file has first."""
     span, measured = finding.span, finding.code.startswith("ONX7")
     certainty, severity = _CERTAINTY.index(finding.verdict), _SEVERITIES.index(finding.severity)
     called = finding.about.endswith(" is custom") and not finding.symbol.endswith(".forward")

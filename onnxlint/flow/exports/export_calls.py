@@ -98,11 +98,13 @@ def _of_dynamo_export(args: Args, kwargs: Kwargs) -> dict[str, Value]:
 def _option_default(engine: Defining, node: ast.AST, name: str) -> int | None:
     """The default of `--opset` for `opset_version=args.opset`, here or in the call of the function that has it as a
     parameter of that name, where the same file adds that option to its parser."""
-    option, module = argument(node, name), engine.frames[-1].module
-    calls = ast.walk(caller) if len(engine.frames) > 1 and (caller := engine.frames[-2].statement_node) else ()
-    if isinstance(option, ast.Name) and (unit := engine.frames[-1].unit) is not None:
-        here = (n for n in calls if isinstance(n, ast.Call) and last_name(n.func) == unit.name)
-        option = next((argument(call, option.id) for call in here), None)
+    option, frame = argument(node, name), engine.frames[-1]
+    if isinstance(option, ast.Name) and frame.unit is not None and len(engine.frames) > 1:
+        unit, frame = frame.unit, engine.frames[-2]
+        nodes = ast.walk(frame.statement_node) if frame.statement_node is not None else ()
+        calls = (n for n in nodes if isinstance(n, ast.Call) and last_name(n.func) == unit.name)
+        option = next((argument(call, option.id) for call in calls), None)
+    module = frame.module
     if not isinstance(option, ast.Attribute) or "add_argument" not in module.file.text:
         return None
     for call in ast.walk(module.file.tree):

@@ -260,3 +260,23 @@ class Convert:
 Convert().run(int(sys.argv[1]))
 """
     assert any(isinstance(f, ExportCall) for f in facts_of(project_of(PRELUDE + "import sys\n" + MODELS + source)))
+
+
+def test_the_default_of_an_option_is_looked_for_where_the_caller_stands() -> None:
+    model = "class M(nn.Module):\n    def forward(self, x):\n        return x\n"
+    exporting = f"""{PRELUDE}
+{model}
+def export_model(model, opset=18):
+    torch.onnx.export(model, torch.ones(2, 3), "m.onnx", opset_version=opset)
+"""
+    script = f"""{PRELUDE}
+import argparse
+from exporting import M, export_model
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--opset", type=int, default=13)
+    args = parser.parse_args()
+    export_model(M().eval(), opset=args.opset)
+"""
+    seen = facts_of(project_of({"exporting.py": exporting, "script.py": script}))
+    assert {call.opset for call in seen if isinstance(call, ExportCall)} == {13}
