@@ -246,10 +246,10 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Stable across edits elsewhere in the file: made of code, path, symbol and the text of the span."""
-        return digest(self.code, self.span.path, self.symbol, self.text)
+        return short_digest(self.code, self.span.path, self.symbol, self.text)
 
 
-def digest(*parts: str) -> str:
+def short_digest(*parts: str) -> str:
     """16 hexadecimal digits that follow from the parts."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety, digest
+from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety, short_digest
 from onnxlint.integrations.review.diff_places import Place, PullDiff
 from onnxlint.integrations.review.markdown import block, code, text
 from onnxlint.report.common import run_summary, words
@@ -45,7 +45,7 @@ def is_summary(body: str, part: str = "") -> bool:
 
 
 def _summary_mark(part: str) -> str:
-    return f"<!-- onnxlint:summary{f' {digest(part)}' if part else ''} -->"
+    return f"<!-- onnxlint:summary{f' {short_digest(part)}' if part else ''} -->"
 
 
 def comment(finding: Finding, fingerprint: str, path: str, diff: PullDiff, sources: Sources) -> Comment | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import Any
 
-from onnxlint.base.records import Finding, Location, Report, Severity, VerdictKind, digest
+from onnxlint.base.records import Finding, Location, Report, Severity, VerdictKind, short_digest
 from onnxlint.report.common import words
 from onnxlint.report.common.checkout import GITLAB, as_text, in_checkout
 
@@ -17,16 +17,16 @@ def gitlab(report: Report, whole: Report) -> list[dict[str, Any]]:
     for model, exporter, result in words.unexplained(whole):
         where = result.location or Location(model.path, model.line)
         sentence = words.failure_sentence(model, exporter, result)
-        issues.append(_issue("onnxlint", sentence, "major", where.path, where.line, digest(model.name, exporter)))
+        issues.append(_issue("onnxlint", sentence, "major", where.path, where.line, short_digest(model.name, exporter)))
     for diagnostic in report.diagnostics:
         message, path = words.clean(diagnostic.message), diagnostic.path or ""
         severity = "major" if diagnostic.level == "error" else "minor"
-        issues.append(_issue("onnxlint", message, severity, path, diagnostic.line or 1, digest(path, message)))
+        issues.append(_issue("onnxlint", message, severity, path, diagnostic.line or 1, short_digest(path, message)))
     seen: Counter[str] = Counter()
     for issue in issues:  # GitLab shows one issue for each fingerprint
         seen[issue["fingerprint"]] += 1
         if (number := seen[issue["fingerprint"]]) > 1:
-            issue["fingerprint"] = digest(issue["fingerprint"], str(number))
+            issue["fingerprint"] = short_digest(issue["fingerprint"], str(number))
     return issues
 
 
