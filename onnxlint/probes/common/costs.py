@@ -13,11 +13,11 @@ from typing import Self, TypeVar
 T = TypeVar("T")
 
 ANY = 2.0  # times what the bare exports take, for a whole probe: a little is kept back for what cannot be cut
-LEAST = 0.25  # seconds that every search gets, however quick the exports are
+LEAST = 0.5  # seconds that every search gets, however quick the exports are
 RUNS = 4.0  # seconds for all variations in eager, and again for each exported file in its runtimes
 _RUNS_SHARE = 0.3  # of the time that is left for all searches
 _EXPLAINING = 1.0  # seconds that what explains a failure gets beside that
-BUSY = 4.0  # how many times longer a run may take on a busy machine
+BUSY = 8.0  # how many times longer a run may take on a busy machine
 FEWEST = 6  # inputs that are run however slow the model is, the example among them
 
 

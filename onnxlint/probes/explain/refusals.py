@@ -17,7 +17,7 @@ from onnxlint.probes.observe.eager import Eager, Run
 _BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
 _STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed", "FakeTensor")
 _SHARE = 0.1  # of the time for a model, which a second look at a refused export may take
-_LEAST = 3.0  # seconds that it gets if the model has them: a quick refusal leaves little, and hides the most
+_LEAST = 8.0  # seconds that it gets if the model has them: a quick refusal leaves little, and hides the most
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
