@@ -21,7 +21,7 @@ def end_descendants(spared: Collection[int] = ()) -> tuple[set[int], int]:
     seen: set[psutil.Process] = set()
     deadline = time.monotonic() + _PATIENCE
     looks = 0
-    while family := descendants(os.getpid(), spared):
+    while (family := descendants(os.getpid(), spared)) or reap(spared):  # one that has just ended may have left another
         if time.monotonic() > deadline:
             return {process.pid for process in seen}, len(family)
         new = not seen.issuperset(family)
