@@ -4,8 +4,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cache
 
-from onnxlint.base.edits import whole_word
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.unheld import code_of
 from onnxlint.flow.values.node_places import last_name
@@ -42,6 +42,11 @@ def used_only_by(
     """The models that nothing in some modules names but classes that are not exported, which come with the reason."""
     by_name = grouped(models if reasons else (), lambda c: c.name)
     own = set(modules)
+
+    @cache
+    def words_in(info: ModuleInfo) -> Counter[str]:
+        return Counter(_WORD.findall(code_of(_OFFERED.sub("", info.source.text))))
+
     apart = {c: Counter(_WORD.findall(code_of(c.text))) for c in reasons}
     inside = sum(apart.values(), Counter())
     used: dict[ClassInfo, str] = {}
@@ -50,8 +55,7 @@ def used_only_by(
         for c in (c for name in apart[user] for c in by_name.get(name, ()) if c not in apart):
             words = Counter(_WORD.findall(code_of(c.text)))
             naming = own.intersection(c.module.project.naming(c.name))
-            texts = (code_of(_OFFERED.sub("", info.source.text)) for info in naming)
-            if words[c.name] + inside[c.name] == sum(len(re.findall(whole_word(c.name), text)) for text in texts):
+            if words[c.name] + inside[c.name] == sum(words_in(info)[c.name] for info in naming):
                 apart[c], used[c] = words, used.get(user) or f"used only by classes that are {reasons[user]}"
                 inside += words
                 users.append(c)
