@@ -40,6 +40,7 @@ class Project:
         self._around = lru_cache(maxsize=None)(lambda folder: (Path(folder), *Path(folder).parents))
         self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[str, ...]]] = {}
         self._roots: list[Path] = []
+        self._top: Path | None = None  # the deepest folder that holds all of them
         self._tops: set[str] = set()
         self.name_of = partial(module_name, package=lru_cache(maxsize=None)(_package))  # looks at a folder once
         self._naming: dict[str, list[ModuleInfo]] = {}  # by word with a capital
@@ -56,6 +57,9 @@ class Project:
                 self._tops.add(name.partition(".")[0])
                 if root not in self._roots:
                     self._roots = sorted([*self._roots, root])  # the first that has a module has it for all
+                    self._top = self._top or root
+                    while not root.is_relative_to(self._top):
+                        self._top = self._top.parent
         return self.modules[path]
 
     def naming(self, word: str) -> Sequence[ModuleInfo]:
@@ -91,7 +95,9 @@ class Project:
             return None, ()
         probed: list[str] = []
         around = self._around(beside) if beside else ()
-        roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots))
+        # Last the folders above, which scripts put on sys.path for the packages without an `__init__.py` that are there.
+        above = around[1 : around.index(self._top) + 1] if self._top in around else ()
+        roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots, *above))
         # Installed packages are libraries to a project, except the one that is being checked itself.
         for root in (r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops):
             stem = os.path.join(root, *name.split("."))

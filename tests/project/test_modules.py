@@ -50,6 +50,23 @@ def test_beside_a_script_its_own_folder_comes_first(tmp_path: Path) -> None:
         assert found.source.path == tmp_path / folder / "util.py"
 
 
+def test_packages_without_an_init_file_are_found_from_the_folders_above_a_script(tmp_path: Path) -> None:
+    project = read(
+        tmp_path,
+        {
+            "repo/nets/small.py": NET,
+            "repo/tools/nets/large.py": NET,
+            "repo/tools/deep/export.py": "import sys\nsys.path.append('../..')\nfrom nets.small import Net\n",
+        },
+    )
+    for name, path in (("nets.small", "nets/small.py"), ("nets.large", "tools/nets/large.py")):
+        found = project.find(name, str(tmp_path / "repo/tools/deep"))
+        assert found is not None
+        assert found.source.path == tmp_path / "repo" / path
+    assert project.find("nets.small", str(tmp_path / "elsewhere")) is None
+    assert project.find("repo.nets.small", str(tmp_path / "repo/tools/deep")) is None  # above all of the run
+
+
 def test_of_packages_of_one_name_the_one_below_the_own_source_root_is_meant(tmp_path: Path) -> None:
     package = {
         "model/__init__.py": "",
