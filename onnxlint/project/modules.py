@@ -95,7 +95,7 @@ class Project:
             return None, ()
         probed: list[str] = []
         around = self._around(beside) if beside else ()
-        # Last the folders above, which scripts put on sys.path for the packages without an `__init__.py` that are there.
+        # Last the folders above: scripts put them on sys.path for the packages without an `__init__.py` there.
         above = around[1 : around.index(self._top) + 1] if self._top in around else ()
         roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots, *above))
         # Installed packages are libraries to a project, except the one that is being checked itself.
