@@ -174,8 +174,13 @@ def test_an_export_runs_in_one_process() -> None:
         ("print(x)", DYNAMO),
         ("logger = get_logger()\n    logger.warning('large')", DYNAMO),
         ("pass", DYNAMO),
+        ("assert self.width == 3", DYNAMO),
+        ("if self.width != 3:\n        print(x)\n    else:\n        pass", DYNAMO),
+        ("if self.width != 3:\n        x = x + 1", BOTH),
         ("logger = get_logger()\n    x = logger(x)", BOTH),
     ],
 )
 def test_an_arm_that_only_talks_is_not_felt_in_the_file(arm: str, exporters: tuple[str, ...]) -> None:
     assert bitten(f"if x.mean() > 50:\n    {arm}\nreturn x") == {1: exporters}
+    if exporters == DYNAMO:
+        assert bitten(f"if x.shape[0] > 1:\n    {arm}\nreturn x") == {}

@@ -493,10 +493,12 @@ def _narrowed(test: ast.expr) -> list[str]:
 
 
 def _only_talks(statement: ast.stmt) -> bool:
-    """True for statements that cannot change what is computed: log, warn, print, pass."""
+    """True for statements that cannot change what is computed: log, warn, print, assert, pass."""
     match statement:
-        case ast.Pass() | ast.Expr(ast.Constant()):
+        case ast.Pass() | ast.Expr(ast.Constant()) | ast.Assert():
             return True
+        case ast.If(body=body, orelse=orelse):
+            return all(_only_talks(s) for s in (*body, *orelse))
         case ast.Assign([target, *_], ast.Call(ast.Attribute(owner, "contiguous"))):  # x = x.contiguous()
             return ast.dump(owner) == ast.dump(target).replace("Store()", "Load()")
         case ast.Assign(_, ast.Call(f)):
