@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,13 @@ MODULE_ROOTS = frozenset(
         *("transformers.PreTrainedModel", "transformers.modeling_utils.PreTrainedModel"),
         *("diffusers.ModelMixin", "diffusers.models.modeling_utils.ModelMixin"),
     )
+)
+
+# Classes of torch.nn with an initialization from a configuration: mmcv 1.7, mmcv/runner/base_module.py and
+# mmengine 0.10, mmengine/model/base_module.py; and those that take empty tensors too: mmcv/cnn/bricks/wrappers.py.
+_OPENMMLAB = re.compile(
+    r"(?:mmcv\.runner|mmengine\.model|mmcv\.cnn)(?:\.\w+)*\."
+    r"(BaseModule|ModuleList|ModuleDict|Sequential|Linear|Conv[23]d|ConvTranspose[23]d|MaxPool[23]d)"
 )
 
 MOST = 200  # bases of a class that are looked at
@@ -381,8 +389,11 @@ class ModuleInfo:
             reads.keys.add((self, key))
 
     def target(self, name: str) -> str:
-        """The full dotted name of an imported name; its fallback where the import finds no file and no library."""
+        """The full dotted name of an imported name, that of torch for what a library derives from it unchanged; its
+        fallback where the import finds no file and no library."""
         full = self.aliases[name]
+        if full.startswith("mm") and (derived := _OPENMMLAB.fullmatch(full)):
+            return f"torch.nn.{derived[1].removeprefix('Base')}"
         fallback = self._imports[1].get(name)
         if fallback is None or full.partition(".")[0] in outlines.LIBRARIES:
             return full

@@ -24,18 +24,11 @@ from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import Args, Kwargs, Value
-from onnxlint.flow.values.node_places import NOWHERE, Extra, Place
+from onnxlint.flow.values.node_places import NOWHERE, Extra, Place, begins_with_self
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import Project
 
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
-
-
-def _begins_with_self(func: ast.expr) -> bool:
-    """True for `self.layer`, `self.layers[0]` and `self.layers()[0].run`."""
-    while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):
-        func = func.func if isinstance(func, ast.Call) else func.value
-    return isinstance(func, ast.Name) and func.id == "self"
 
 
 class Interpreter(FunctionRuns):
@@ -139,7 +132,10 @@ class Interpreter(FunctionRuns):
         return self.call_unknown(dom.UNKNOWN if isinstance(callee, dom.Scripted) else callee, args, node)
 
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
-        """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
+        """`self.something(x)` of which nothing is known: most likely a module, with a tensor in and a tensor out.
+
+        So is `part(x)` of `for part in self.parts`.
+        """
         if not isinstance(node, ast.Call):
             return dom.UNKNOWN
         first = args[0] if args else dom.UNKNOWN
@@ -155,7 +151,7 @@ class Interpreter(FunctionRuns):
         if (
             isinstance(first, dom.Tensor)
             and isinstance(callee, (dom.Unknown, dom.Config))
-            and _begins_with_self(node.func)
+            and (begins_with_self(node.func) or getattr(node.func, "id", "") in self.frames[-1].parts)
         ):
             owner = self.frames[-1].owner
             if owner is not None and owner.is_module():

@@ -17,7 +17,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.equivalent_code import asks_for_elements
 from onnxlint.flow.values.joins import concatenated, element
-from onnxlint.flow.values.node_places import last_name
+from onnxlint.flow.values.node_places import begins_with_self, last_name
 from onnxlint.project.classes import ClassInfo
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "//": floordiv, "%": mod}
@@ -29,6 +29,7 @@ _SIGNS = "+ - * / // % ** @ & | ^ << >>"
 OPERATORS: dict[type, str] = dict(zip((*_NODES, *_OF_BITS), _SIGNS.split(), strict=True))
 _WORDS = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 _METHODS = dict(zip(_SIGNS.split(), _WORDS.split(), strict=True))  # what each calls, without its underscores
+_ALONG = ("enumerate", "zip", "reversed", "list")  # what gives the items of its arguments
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
@@ -61,6 +62,11 @@ class Arithmetic(Running):
     def iterated(self, loop: ast.For | ast.AsyncFor | ast.comprehension) -> dom.Value:
         """What a loop runs over: keys, where the function looks them up."""
         v = self.eval(loop.iter)
+        over = (
+            loop.iter.args if isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _ALONG else [loop.iter]
+        )
+        if any(map(begins_with_self, over)):
+            self.parts.update(n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name))
         return dom.CONFIG if isinstance(v, dom.Tensor) and self.looks_up(loop.iter, loop.target) else v
 
     def attempt(self, node: ast.AST) -> None:

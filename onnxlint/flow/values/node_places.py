@@ -146,3 +146,10 @@ def _range(node: ast.AST, shift: int) -> tuple[object, ...]:
     lines = (getattr(node, name, None) for name in ("lineno", "end_lineno"))
     columns = (getattr(node, name, 0) for name in ("col_offset", "end_col_offset"))
     return type(node), *(line and line + shift for line in lines), *columns
+
+
+def begins_with_self(func: ast.expr) -> bool:
+    """True for `self.layer`, `self.layers[0]` and `self.layers()[0].run`."""
+    while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):
+        func = func.func if isinstance(func, ast.Call) else func.value
+    return isinstance(func, ast.Name) and func.id == "self"

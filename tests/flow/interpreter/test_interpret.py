@@ -732,3 +732,63 @@ def test_the_span_is_the_condition_alone() -> None:
     assert observation.text == "self.flag and x.sum() > 0"
     assert observation.span.end_column - observation.span.column == len(observation.text)
     assert observation.symbol.endswith("M.forward")
+
+
+LAYERS_OF_LIBRARIES = """
+import torch
+from {library} import {container}
+from somebody.layers import Block
+
+
+class Net({base}):
+    def __init__(self):
+        super().__init__()
+        self.parts = {container}([Block() for _ in range(2)])
+
+    def forward(self, x):
+        {loop}
+        assert x.any()
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "container", "base"),
+    [
+        ("torch.nn", "ModuleList", "torch.nn.Module"),
+        ("mmcv.runner.base_module", "ModuleList", "torch.nn.Module"),
+        ("mmengine.model", "ModuleList", "torch.nn.Module"),
+        ("somebody", "Parts", "torch.nn.Module"),
+    ],
+)
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for part in self.parts: x = part(x)",
+        "for n, part in enumerate(self.parts): x = part(x)",
+        "x = [part(x) for part in reversed(self.parts)][-1]",
+    ],
+)
+def test_what_parts_of_the_model_give_is_a_tensor_though_nobody_knows_them(
+    library: str, container: str, base: str, loop: str
+) -> None:
+    source = LAYERS_OF_LIBRARIES.format(library=library, container=container, base=base, loop=loop)
+    assert told(source) == ["Assertion data: x.any()"]
+    if loop.startswith("x = "):  # after a loop, what came before it is a tensor all the same
+        assert told(source.replace("(self.parts)", "(parts())")) == []
+
+
+@pytest.mark.parametrize(
+    "base", ["mmcv.runner.Sequential", "mmcv.runner.base_module.ModuleList", "mmengine.model.BaseModule"]
+)
+def test_a_class_of_openmmlab_is_the_one_of_torch_that_it_derives_from(base: str) -> None:
+    module, _, name = base.rpartition(".")
+    source = f"""
+from {module} import {name}
+
+class Net({name}):
+    def forward(self, x):
+        assert x.any()
+        return x
+"""
+    assert told(source) == ["Assertion data: x.any()"]
