@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import PurePath
 from posixpath import dirname, join, normpath
 
@@ -38,7 +39,7 @@ _WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
 # What it imports or makes is computed, but where the name begins with a library's: `f"torchvision.models.{name}"`.
-_ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w+)\.)?")
+_ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w[\w.]*)\.)?")
 _BY_TEXT = re.compile(r"import_module\((?<!\wimport_module\()\s*['\"]([\w.]+)['\"]\s*\)")
 _CONFIG = re.compile(r"(?:fromfile|from_file|LazyConfig\.load)\(\s*['\"]([\w./-]+\.py)['\"]")
 _BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
@@ -236,9 +237,12 @@ class Reach:
             self._import(module)
             self._open(module)
         names_none = "import_" not in text and "instantiate(" not in text and "load_entry_point(" not in text
-        computed = not names_none and [m for m in _ANYTHING.findall(_BY_TEXT.sub("", text)) if m not in LIBRARIES]
-        anything = computed and self._configured is None
-        if anything or ("torch.load(" in text and _UNPICKLED.search(text)):
+        prefixes = [] if names_none or self._configured is not None else _ANYTHING.findall(_BY_TEXT.sub("", text))
+        packages = [self._inside(p, info) for p in prefixes if p.partition(".")[0] not in LIBRARIES]
+        for module in chain.from_iterable(packages):
+            self._import(module)
+            self._open(module)
+        if not all(packages) or ("torch.load(" in text and _UNPICKLED.search(text)):
             self.unbounded = True
         if _ANY_IMPORTED.search(text):
             self._open(info)
@@ -290,6 +294,12 @@ class Reach:
         if module is not None and module.root == info.root:
             return [module]
         return self._twins.get(module.name if module is not None else name) or ([module] if module is not None else [])
+
+    def _inside(self, package: str, info: ModuleInfo) -> list[ModuleInfo]:
+        """The modules in a package, of which a module imports one by a name that it makes; of "" none."""
+        folder = f"/{package.replace('.', '/')}/"
+        inside = [m for m in self.modules if package and folder in m.source.path.as_posix()]
+        return [m for m in inside if m.source.path.is_relative_to(info.root)] or inside
 
     def _defines(self, info: ModuleInfo, word: str) -> bool:
         return word in info.functions or word in info.classes or word in info.outline.values or word in info.aliases

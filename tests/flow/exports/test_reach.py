@@ -97,6 +97,15 @@ def test_where_a_name_does_not_tell_what_is_built_nothing_is_outside(line: str) 
     assert set(_outside({"e.py": script, "model.py": _net("Net"), "other.py": _net("Other")}).values()) == {""}
 
 
+@pytest.mark.parametrize("text", ["f'nets.{name}'", "'nets.%s' % name", "'nets.' + name", "f'lib.nets.{name}'"])
+def test_a_name_that_begins_with_a_package_imports_of_that_alone(text: str) -> None:
+    script = "import torch\nimport importlib\n\ndef main(name):\n"
+    script += f"    m = importlib.import_module({text}).make()\n    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
+    inside = "lib/nets/one.py" if "lib" in text else "nets/one.py"
+    files = {"e.py": script, inside: _net("Net"), "other.py": _net("Other")}
+    assert _outside(files) == {inside: "", "other.py": "not reached from /nowhere/e.py:6"}
+
+
 def test_an_import_from_a_library_by_a_text_is_no_model_of_the_project() -> None:
     script = "import torch\nfrom importlib import import_module\nfrom model import Net\n\ndef main(name):\n"
     script += "    zoo = import_module(f'torchvision.models.{name}')\n"
