@@ -224,6 +224,10 @@ def test_a_view_of_a_mask_with_an_axis_for_the_batch_and_one_for_the_heads() -> 
     assert told(forward(image)) == ["ShapeLiteral view: x.view(1, 1, x.shape[2], x.shape[3])"]
 
 
+def test_a_reshape_to_no_elements_takes_an_empty_tensor_and_no_batch() -> None:
+    assert told(forward("if x.shape[0] == 0:\n    x = x.reshape(0, 8)\nreturn x + 1")) == []
+
+
 def test_the_shape_of_a_parameter_is_a_constant() -> None:
     norm = """
         class M(nn.Module):

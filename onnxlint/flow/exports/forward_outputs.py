@@ -85,7 +85,10 @@ def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Extr
         for item in v.object.attrs.values():
             _look(frame, node, item, outputs, node)
     elif cls.base_names in ((), ("object",)) and not any(name in cls.module.source.text for name in _REGISTERS):
-        _note(frame, node, "object", cls.name, outputs)
+        text = frame.unit.text if frame.unit is not None else ""
+        part = re.search(rf"(?::|isinstance\(\w+,) *{cls.name}\b", text)  # it takes such objects too
+        if part is None:
+            _note(frame, node, "object", cls.name, outputs)
 
 
 def _note(frame: Running, node: ast.expr, what: str, name: str, outputs: list[Extra], *, inside: bool = False) -> None:

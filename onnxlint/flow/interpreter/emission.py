@@ -243,8 +243,8 @@ class Emitter(Located):
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
         flat = len(t.dims) < 2 if t.dims is not None else _is_mask(numbers, named)
-        single = all(n == 1 for n in numbers)  # one element: eager itself takes nothing else
-        if not left or flat or single or not literals or (named and infers):
+        fixed = 0 in numbers or all(n == 1 for n in numbers)  # no element, or one: eager itself takes nothing else
+        if not left or flat or fixed or not literals or (named and infers):
             return
         first = t.dims[0] if t.dims else t.lead
         position, number = literals[0]
