@@ -21,7 +21,7 @@ from onnxlint.flow.exports.dict_flags import keys_of_flags
 from onnxlint.flow.exports.never_exported import gives_a_dict_each
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, has_layers, is_overridden, names_layers, unconfigured, unnamed
+from onnxlint.flow.exports.unheld import Unheld, code_of, has_layers, is_overridden, names_layers, unconfigured, unnamed
 from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, common_folder, name_of, source_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, ModuleInfo
@@ -62,8 +62,8 @@ _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
 _IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
 _PREPARES = re.compile(r"Augment|Preprocess|SpecAug|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
-_SEARCHES = re.compile(r"BeamSearch|Searcher$")
-_HELD = "nn.ModuleDict()"  # which keeps the models that a search gets, and is no layer of its own
+_SEARCHES = re.compile(r"BeamSearch|Searcher$|Aligner$")
+_HELD = re.compile(r"nn\.(?:ModuleDict\(\)|(?:Log)?Softmax\()")  # it keeps the models that a search gets, and scores
 _FEATURES = re.compile(r"stft|fbank|mel\b|s3prl", re.IGNORECASE)  # of recordings
 _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(?!\.)")
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
@@ -390,7 +390,7 @@ class Reach:
         if twin := self._written_for_exports(c):
             return f"`{twin}` is there for exports"
         names = [c.name, *(b.name for b in c.mro()[1:])]
-        if any(map(_SEARCHES.search, names)) and not names_layers(c.text.replace(_HELD, "")):
+        if any(map(_SEARCHES.search, names)) and not names_layers(_HELD.sub("", code_of(c.text))):
             return "it searches with a model, run by run, and has no layers"
         if has_layers(c):
             return ""

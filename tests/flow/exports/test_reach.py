@@ -519,6 +519,7 @@ def test_losses_augmentations_and_searches_without_layers_are_outside(file: str,
     ("layers", "outside"),
     [
         ("nn.ModuleDict()", "it searches with a model, run by run, and has no layers"),
+        ("nn.LogSoftmax(dim=-1)  # not nn.Linear(3, 3)", "it searches with a model, run by run, and has no layers"),
         ("nn.ModuleDict({'fc': nn.Linear(3, 3)})", ""),
     ],
 )
