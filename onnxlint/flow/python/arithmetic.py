@@ -335,6 +335,8 @@ def _compare_literals(operator: ast.cmpop, a: dom.Const, b: dom.Const) -> dom.Va
 def _compare_defaults(operator: ast.cmpop, left: dom.Value, right: dom.Value) -> dom.Config | None:
     """A comparison with a default: `mode == "x"`, `mode in ("x", "y")`, `mode is None`."""
     a, b = dom.or_default(left), dom.or_default(right)
+    if dom.is_text(b) and "flash" in str(b.literal) and isinstance(a, (dom.Config, dom.Unknown)):
+        return dom.Config(default=dom.Const(isinstance(operator, ast.NotEq)))  # kernels, of which no file is made
     if (a is left and b is right) or not isinstance(a, dom.Const):
         return None
     if isinstance(b, dom.Tuple) and isinstance(operator, (ast.In, ast.NotIn)):
