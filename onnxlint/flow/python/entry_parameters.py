@@ -253,9 +253,11 @@ def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
     text = unit.text
     joined = set(_CONCATENATED.findall(text)) if "cat(" in text else set()
     names = {name for name in joined if _REBOUND.search(_text_about(unit, name)) is None}
-    if "list" in text or "List" in text:
-        names.update(name for match in _WANTS_LISTS.findall(text) for name in match)
-    return frozenset(p.arg for p, _ in unit.positional if p.arg in names and not used_as_tensor(unit, p.arg))
+    wanted = _WANTS_LISTS.findall(text) if "list" in text or "List" in text else []
+    names.update(name for match in wanted for name in match)
+    checked = {name for _, raised, asserted, _ in wanted for name in (raised, asserted)}  # whatever it becomes later on
+    own = (p.arg for p, _ in unit.positional if p.arg in names)
+    return frozenset(name for name in own if name in checked or not used_as_tensor(unit, name))
 
 
 def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
