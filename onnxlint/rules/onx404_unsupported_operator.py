@@ -7,6 +7,7 @@ from onnxlint.rules.engine.site import Site, argument, dotted, has_star, indices
 from onnxlint.rules.helpers.export_edits import named
 
 _TITLE = "sort, and take the middle"
+_ADVICE = {"torch.utils.checkpoint.checkpoint": "checkpoint where `self.training` only, or pass `use_reentrant=False`"}
 _TELL_CAUSAL = "say whether the mask is causal (`is_causal=True` or `False`): torch reads that off its values otherwise"
 
 
@@ -20,7 +21,7 @@ class UnsupportedOperator(Rule):
             also = f", and {named(unloaded)} writes what ONNX Runtime does not load" if unloaded else ""
             yield Objection(
                 f"{named(refused)} cannot lower `{call.op}`{call.form}{also}",
-                _TELL_CAUSAL if call.detail.endswith("is_causal=None") else "",
+                _TELL_CAUSAL if call.detail.endswith("is_causal=None") else _ADVICE.get(call.op, ""),
                 effects={exporter: call.outcomes[exporter] for exporter in (*refused, *unloaded)},
                 about=f"{call.op.rpartition('.')[2]} {call.detail}",
                 among="class",

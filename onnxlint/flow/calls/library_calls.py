@@ -269,6 +269,12 @@ def _compiled(call: OperatorCall) -> dom.Value:
     return replace(part, wrapping=call.op) if isinstance(part, dom.Instance) else part
 
 
+def _checkpointed(call: OperatorCall) -> dom.Value:
+    if call.engine.context.tracing and call.kwargs.get("use_reentrant") != dom.Const(False):
+        unexportable_calls.emit(call.engine, call.node, observations.Call, call.name, "checkpoint: reentrant", call.op)
+    return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
+
+
 def _symbolic_number(call: Call) -> dom.Value:
     dim = next((a for a in call.args if isinstance(a, dom.Dim)), None)
     return replace(dim, plain=False, example=None) if dim is not None else dom.CONFIG
@@ -293,9 +299,7 @@ _TORCH: dict[str, Function] = {
     **dict.fromkeys(NAMES["function-marks"], _first(dom.CONFIG)),
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
     **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
-    "torch.utils.checkpoint.checkpoint": lambda call: (
-        call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
-    ),
+    "torch.utils.checkpoint.checkpoint": _checkpointed,
     # An export runs in one process.
     "torch.distributed.is_initialized": lambda _call: dom.Const(False),
     "torch.distributed.get_world_size": lambda _call: dom.Const(1),

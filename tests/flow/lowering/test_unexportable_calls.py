@@ -209,6 +209,18 @@ FOUND = {
         "n = x.shape[0]\nreturn nn.Unflatten(0, (n // 2, 2))(x)",
         ["Call export-error: nn.Unflatten(0, (n // 2, 2))"],
     ),
+    "a checkpoint": (
+        "return torch.utils.checkpoint.checkpoint(self.lin, x)",
+        ["Call export-error: torch.utils.checkpoint.checkpoint(self.lin, x)"],
+    ),
+    "a checkpoint of the newer kind": (
+        "return torch.utils.checkpoint.checkpoint(self.lin, x, use_reentrant=False)",
+        [],
+    ),
+    "a checkpoint in training": (
+        "if self.training:\n    x = torch.utils.checkpoint.checkpoint(self.lin, x)\nreturn self.lin(x)",
+        [],
+    ),
     "a layer built for a number": ("return nn.Unflatten(0, (-1, 2))(x)", []),
     "a kernel of a package": ("return flash_attn_func(x, x, x)", ["CustomCall: flash_attn_func(x, x, x)"]),
     "a compiled function": ("return swish(x)", ["CompileCall: torch.compile"]),
