@@ -139,7 +139,9 @@ class Reach:
                 outside[name_of(c)] = named[c]
             elif bounded and (not self.is_seen(c) or is_overridden(c, self._seen_in)):
                 outside[name_of(c)] = f"not reached from {self.origin}"
-            elif reason and (models or reason == _SCRIPTED) and not (bounded and self._may_be_whole(c, reason)):
+            elif reason and bounded and (reason == _VENDORED or self._is_root(c)):
+                pass  # an export has it although there is a reason against it
+            elif reason and (models or reason == _SCRIPTED):
                 outside[name_of(c)] = reason
             elif c in unheld:
                 outside[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
@@ -363,10 +365,6 @@ class Reach:
     def _is_root(self, c: ClassInfo) -> bool:
         """True for a class that exports itself, or that a function which exports names."""
         return (c.module, c.qualname) in self.exporting or c.name in self._in_roots
-
-    def _may_be_whole(self, c: ClassInfo, reason: str) -> bool:
-        """True where an export has a class although there is a reason against it."""
-        return reason == _VENDORED or self._is_root(c)
 
     @cached_property
     def _in_roots(self) -> frozenset[str]:

@@ -40,7 +40,6 @@ class Frame(JoinedRuns):
     yields: list[Value] = field(default_factory=list)
     loop_exits: list[dict[str, Value]] = field(default_factory=list)
     globals: set[str] = field(default_factory=set)
-    parts: set[str] = field(default_factory=set)
     attempted: list[ast.AST] | None = None
     nonlocals: set[str] = field(default_factory=set)
     certain: set[int] = field(default_factory=set)  # statements, by identity, in arms that every run takes

@@ -151,7 +151,7 @@ class Interpreter(FunctionRuns):
         if (
             isinstance(first, dom.Tensor)
             and isinstance(callee, (dom.Unknown, dom.Config))
-            and (begins_with_self(node.func) or getattr(node.func, "id", "") in self.frames[-1].parts)
+            and (begins_with_self(node.func) or getattr(node.func, "id", "") in self.frames[-1].scope.parts)
         ):
             owner = self.frames[-1].owner
             if owner is not None and owner.is_module():

@@ -66,7 +66,7 @@ class Arithmetic(Running):
             loop.iter.args if isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _ALONG else [loop.iter]
         )
         if any(map(begins_with_self, over)):
-            self.parts.update(n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name))
+            self.scope.parts.update(n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name))
         return dom.CONFIG if isinstance(v, dom.Tensor) and self.looks_up(loop.iter, loop.target) else v
 
     def attempt(self, node: ast.AST) -> None:
@@ -335,7 +335,7 @@ def _compare_literals(operator: ast.cmpop, a: dom.Const, b: dom.Const) -> dom.Va
 def _compare_defaults(operator: ast.cmpop, left: dom.Value, right: dom.Value) -> dom.Config | None:
     """A comparison with a default: `mode == "x"`, `mode in ("x", "y")`, `mode is None`."""
     a, b = dom.or_default(left), dom.or_default(right)
-    if dom.is_text(b) and "flash" in str(b.literal) and isinstance(a, (dom.Config, dom.Unknown)):
+    if isinstance(b, dom.Const) and "flash" in str(b.literal) and isinstance(a, (dom.Config, dom.Unknown)):
         return dom.Config(default=dom.Const(isinstance(operator, ast.NotEq)))  # kernels, of which no file is made
     if (a is left and b is right) or not isinstance(a, dom.Const):
         return None

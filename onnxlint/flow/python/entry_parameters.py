@@ -36,7 +36,7 @@ _OF_ANY_TENSOR = "detach|clone|cpu|cuda|to|float|half|contiguous"  # of a tensor
 _PLAIN_NAMES = frozenset(NAMES["plain-parameters"])
 _LISTS = r"\(?(?:list|tuple)\b(?:, ?(?:list|tuple))*\)?\)"
 _DOCUMENTED = r"^\s+(\w+) ?[(:] ?[lL]ist(?:\[| of )(?:torch\.)?[tT]ensors?\b"
-_REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((\w+), {_LISTS}"
+_REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((\w+), {_LISTS}(?! or\b)"
 # `(images, "images")` in `for given, name in [(images, "images"), (metas, "metas")]:` over a check of `given`.
 _REFUSED_IN_TURN = rf"\((\w+), \W\w+\W\)(?=[^]\n]*\]:\s+if not isinstance\(\w+, {_LISTS}:\s+raise\b)"
 _TYPE_COMMENT = re.compile(r"#\s*type:\s*(\(.*\))\s*->")

@@ -2,9 +2,8 @@
 
 import ast
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import TypeGuard
 
@@ -291,18 +290,14 @@ def _reads_in_eval(function: ast.AST) -> Iterator[str]:
             if isinstance(node.ctx, ast.Load):
                 yield node.id
         elif isinstance(node, ast.BoolOp):  # self.training and ..., not self.training or ...
-            settled = asks_training if isinstance(node.op, ast.And) else _denies_training
-            waiting += takewhile(partial(_fails, settled), node.values)
+            settles = asks_training if isinstance(node.op, ast.And) else _denies_training
+            waiting += node.values[: next((n for n, v in enumerate(node.values) if settles(v)), None)]
         elif isinstance(node, ast.If) and asks_training(node.test):
             waiting += [node.test, *node.orelse]
         elif isinstance(node, ast.IfExp) and asks_training(node.test):
             waiting += [node.test, node.orelse]
         else:
             waiting += ast.iter_child_nodes(node)
-
-
-def _fails(test: Callable[[ast.expr], bool], node: ast.expr) -> bool:
-    return not test(node)
 
 
 def asks_training(test: ast.expr) -> bool:

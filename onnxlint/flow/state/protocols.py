@@ -238,7 +238,6 @@ class Running(Protocol):
     statement_node: ast.stmt | None
     returns: list[dom.Value]
     globals: set[str]
-    parts: set[str]  # names that stand for parts of the model one after the other
 
     @property
     def owner(self) -> ClassInfo | None: ...

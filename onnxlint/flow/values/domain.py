@@ -542,6 +542,7 @@ class Scope:
 
     names: dict[str, Any]
     outer: Scope | None = None
+    parts: set[str] = field(default_factory=set)  # names that stand for parts of the model one after the other
 
     def lookup(self, name: str) -> Any | None:
         """The value of a variable here or in an enclosing function."""
