@@ -265,7 +265,7 @@ def drawn(
     """A draw from a generator, which may be `meant`: an observation, unless only training reads it, or it is seeded."""
     frame = engine.frames[-1]
     seeded = source == "python" and frame.unit is not None and "random.seed(" in frame.unit.text
-    spared = seeded or (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node))
+    spared = seeded or (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node, node))
     if engine.context.tracing and not spared:
         if unexportable_calls.stand_in(engine, node):
             return

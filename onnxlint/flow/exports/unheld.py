@@ -34,6 +34,7 @@ _HEIR = re.compile(r"class (\w+)\(")
 _METHOD = re.compile(r"\s+def (\w+)\(self\b")
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _TRAINING = re.compile(r"\s*(?:el)?if self\.training(?: and [^:]*)?:")
+_WITH_KEYWORDS = re.compile(r"class \w+\([^)]*\b(?!metaclass)\w+=")  # by which a base may register it
 _TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
 
 
@@ -137,7 +138,7 @@ def unconfigured(
 
 
 def _is_unnamed(c: ClassInfo, modules: Sequence[ModuleInfo]) -> bool:
-    if "." in c.qualname or any(c.decorators):
+    if "." in c.qualname or any(c.decorators) or _WITH_KEYWORDS.match(c.text):
         return False
     naming = [i for i in c.module.project.naming(c.name) if i is c.module or _times_named(i.source.text, c.name)]
     own = _times_named(c.text, c.name)

@@ -132,10 +132,7 @@ class Interpreter(FunctionRuns):
         return self.call_unknown(dom.UNKNOWN if isinstance(callee, dom.Scripted) else callee, args, node)
 
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
-        """`self.something(x)` of which nothing is known: most likely a module, with a tensor in and a tensor out.
-
-        So is `part(x)` of `for part in self.parts`.
-        """
+        """What is unknown, called as a module is, `self.part(t)` or `part(t)` of `for part in self.parts`: a tensor."""
         if not isinstance(node, ast.Call):
             return dom.UNKNOWN
         first = args[0] if args else dom.UNKNOWN

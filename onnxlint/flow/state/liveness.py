@@ -232,8 +232,12 @@ def root(node: ast.expr) -> str | None:
             return None
 
 
-def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
-    """True where `statement` gives a name that the function reads in conditions on `self.training` alone."""
+def for_training_only(function: ast.AST, statement: ast.stmt | None, draw: ast.AST) -> bool:
+    """True where `statement` gives a name that the function reads in conditions on `self.training` alone, or where
+    `draw` in it is part of one."""
+    conditions = (n for n in ast.walk(statement or draw) if isinstance(n, ast.BoolOp) and asks_training(n))
+    if any(draw in ast.walk(condition) for condition in conditions):
+        return True
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
     target = statement.targets[0]

@@ -151,6 +151,15 @@ def test_a_class_may_be_built_where_it_is_named_by(more: str) -> None:
     assert "named nowhere else" not in why_of_branches(more)
 
 
+@pytest.mark.parametrize(("keyword", "named"), [(", name='attention'", True), (", metaclass=Meta", False)])
+def test_a_class_with_a_keyword_may_be_registered_by_it(keyword: str, named: bool) -> None:
+    source = APPLICATION.format(more="def build(): return Net()").replace(
+        "Attention(nn.Module", f"Attention(nn.Module{keyword}"
+    )
+    reasons = {o.outside for o in facts_of(project_of({"model.py": source})) if o.text == "scores.sum() > 0"}
+    assert reasons == {"" if named else "named nowhere else"}
+
+
 @pytest.mark.parametrize(
     ("settings", "found"), [("name: Other", True), ("_target_: model.Attention", False), (None, False)]
 )

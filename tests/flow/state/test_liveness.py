@@ -77,11 +77,16 @@ def test_a_second_run_changes_nothing_of(text: str, again: bool) -> None:
         ("n = x.max()\nif self.training or n > 1:\n    x = -x\nreturn x", False),
         ("n = x.max()\nif not self.training:\n    x = x / n\nreturn x", False),
         ("n = x.max()\nreturn x", False),  # nobody reads it at all
+        ("if x.max() > 1 and self.training:\n    x = -x\nreturn x", True),
+        ("if self.flag and self.training and self.rate > x.max():\n    x = -x\nreturn x", True),
+        ("if x.max() > 1 or self.training:\n    x = -x\nreturn x", False),
+        ("if x.max() > 1 and not self.training:\n    x = -x\nreturn x", False),
     ],
 )
 def test_a_number_that_only_training_reads(body: str, training: bool) -> None:
     tree = function(body)
-    assert liveness.for_training_only(tree, tree.body[0]) is training
+    call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call))
+    assert liveness.for_training_only(tree, tree.body[0], call) is training
 
 
 def test_what_a_draw_is_first_passed_to() -> None:
