@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from onnxlint.flow.values.domain import Const
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
-_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+IN_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _BEGINS = re.compile(r"(?<!\w)(?<!class )")  # a call, by what is before it
 LONGEST = 4000  # characters of a call
 
@@ -19,7 +19,7 @@ class ConstructorCalls:
     """
 
     def __init__(self, modules: Iterable[ModuleInfo] = (), foreign: frozenset[str] = frozenset()) -> None:
-        self._modules = {m: None for m in modules if not _TEST.search(m.path)}
+        self._modules = {m: None for m in modules if not IN_TEST.search(m.path)}
         self._foreign = foreign
         self._calls: dict[str, list[ast.Call | None]] = {}
 
@@ -61,7 +61,7 @@ def changed_numbers(unit: FunctionUnit, modules: Iterable[ModuleInfo]) -> set[st
     if not numbers.keys() & asked:
         return set()
     pattern = re.compile(rf"(?<!def )(?<!onnx\.)(?<!export\.)\b{re.escape(unit.name)}\(")
-    texts = (m.source.text for m in modules if unit.name in m.source.text and not _TEST.search(m.path))
+    texts = (m.source.text for m in modules if unit.name in m.source.text and not IN_TEST.search(m.path))
     calls = [call for text in texts for match in pattern.finditer(text) if (call := _call(text, match.start()))]
     return {
         name

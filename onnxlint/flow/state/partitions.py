@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnxlint.base.probe_records import TensorSpec
+from onnxlint.flow.state.constructor_calls import IN_TEST
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 MODULE_LEVEL = "<module>"
@@ -117,11 +118,11 @@ def common_folder(paths: Iterable[Path]) -> Path:
 
 
 def mentioned(groups: Sequence[Sequence[ModuleInfo]]) -> list[frozenset[str]]:
-    """For each group, the classes in it that code of another group calls, assigns or has for a default."""
+    """For each group, the classes in it that code of another one calls, assigns or has for a default, tests aside."""
     group_of = {info: number for number, group in enumerate(groups) for info in group}
     by_group: list[set[str]] = [set() for _ in groups]
     for info, number in group_of.items():
-        for name in info.outline.mentions:
+        for name in () if IN_TEST.search(info.path) else info.outline.mentions:
             cls = info.project.lookup_class(name, info) if "." in name else info.lookup(name)
             if isinstance(cls, ClassInfo) and group_of.get(cls.module, number) != number:
                 by_group[group_of[cls.module]].add(name_of(cls))

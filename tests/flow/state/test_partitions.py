@@ -65,6 +65,15 @@ def test_of_two_parts_each_is_told_which_of_its_classes_the_other_calls() -> Non
     assert mentioned([[layers, model]]) == [frozenset()]
 
 
+def test_what_a_test_builds_is_not_built_by_other_parts() -> None:
+    use = "from layers import Used\nnet = Used(3)\n"
+    project = project_of({"layers.py": "class Used:\n    pass\n", "tests/test_layers.py": use, "tool.py": use})
+    by_name = {info.name: info for info in project.modules.values()}
+    used = frozenset({name_of(by_name["layers"].classes["Used"])})
+    assert mentioned([[by_name["layers"]], [by_name["test_layers"]]]) == [frozenset(), frozenset()]
+    assert mentioned([[by_name["layers"]], [by_name["tool"]]]) == [used, frozenset()]
+
+
 def test_the_source_of_a_definition_and_of_what_stands_outside_of_all() -> None:
     text = "import a\n\n\n@mark\ndef f():\n    return 1\n\n\nLIMIT = [\n    2,\n]\n\n\nclass C:\n    n = 3\nf()\n"
     (info,) = project_of(text).modules.values()
