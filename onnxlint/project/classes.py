@@ -33,8 +33,7 @@ MODULE_ROOTS = frozenset(
 # Classes of torch.nn with an initialization from a configuration: mmcv 1.7, mmcv/runner/base_module.py and
 # mmengine 0.10, mmengine/model/base_module.py; and those that take empty tensors too: mmcv/cnn/bricks/wrappers.py.
 _OPENMMLAB = re.compile(
-    r"(?:mmcv\.runner|mmengine\.model|mmcv\.cnn)(?:\.\w+)*\."
-    r"(BaseModule|ModuleList|ModuleDict|Sequential|Linear|Conv[23]d|ConvTranspose[23]d|MaxPool[23]d)"
+    r"mm(?:cv|engine)\.(?:runner|model|cnn)(?:\.\w+)*\.(BaseModule|Module(?:List|Dict)|Sequential|Linear|Conv\w*[23]d)"
 )
 
 MOST = 200  # bases of a class that are looked at

@@ -182,6 +182,7 @@ _PACKAGES: dict[str, Function] = {
     "operator": _operator_function,
 }
 
+_CHECKPOINTS = re.compile(r"(?:cp|ckpt|checkpoint\w*) *(?:: *bool *)?= *True\b")  # by default, else only in training
 _VISION = "torchvision.transforms.functional."
 _FUNCTIONS: dict[str, Function] = {
     **dict.fromkeys((_VISION + name for name in NAMES["image-transforms"]), _same_shape),
@@ -270,7 +271,9 @@ def _compiled(call: OperatorCall) -> dom.Value:
 
 
 def _checkpointed(call: OperatorCall) -> dom.Value:
-    if call.engine.context.tracing and call.kwargs.get("use_reentrant") != dom.Const(False):
+    frame = call.engine.frames[-1]
+    on = frame.is_certain(frame.statement_node) or _CHECKPOINTS.search(frame.module.source.text) is not None
+    if call.engine.context.tracing and on and call.kwargs.get("use_reentrant") != dom.Const(False):
         unexportable_calls.emit(call.engine, call.node, observations.Call, call.name, "checkpoint: reentrant", call.op)
     return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
 

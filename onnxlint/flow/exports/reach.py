@@ -235,13 +235,11 @@ class Reach:
             return
         self.seen[info, name] = None
         text = source_of(info, name)
-        for module in (m for full in _BY_TEXT.findall(text) for m in self._modules_of(full, info)):
-            self._import(module)
-            self._open(module)
+        named = [m for full in _BY_TEXT.findall(text) for m in self._modules_of(full, info)]
         names_none = "import_" not in text and "instantiate(" not in text and "load_entry_point(" not in text
         prefixes = [] if names_none or self._configured is not None else _ANYTHING.findall(_BY_TEXT.sub("", text))
         packages = [self._inside(p, info) for p in prefixes if p.partition(".")[0] not in LIBRARIES]
-        for module in chain.from_iterable(packages):
+        for module in chain(named, *packages):
             self._import(module)
             self._open(module)
         if not all(packages) or ("torch.load(" in text and _UNPICKLED.search(text)):

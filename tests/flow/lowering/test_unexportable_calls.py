@@ -221,6 +221,14 @@ FOUND = {
         "if self.training:\n    x = torch.utils.checkpoint.checkpoint(self.lin, x)\nreturn self.lin(x)",
         [],
     ),
+    "a checkpoint behind a flag": (
+        "if self.flag:\n    x = torch.utils.checkpoint.checkpoint(self.lin, x)\nreturn x",
+        [],
+    ),
+    "a checkpoint behind a flag that is on": (
+        "checkpointing = True\nif self.flag:\n    x = torch.utils.checkpoint.checkpoint(self.lin, x)\nreturn x",
+        ["Call export-error: torch.utils.checkpoint.checkpoint(self.lin, x)"],
+    ),
     "a layer built for a number": ("return nn.Unflatten(0, (-1, 2))(x)", []),
     "a kernel of a package": ("return flash_attn_func(x, x, x)", ["CustomCall: flash_attn_func(x, x, x)"]),
     "a compiled function": ("return swish(x)", ["CompileCall: torch.compile"]),
