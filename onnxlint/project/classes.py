@@ -30,11 +30,9 @@ MODULE_ROOTS = frozenset(
     )
 )
 
-# Classes of torch.nn with an initialization from a configuration: mmcv 1.7, mmcv/runner/base_module.py and
-# mmengine 0.10, mmengine/model/base_module.py; and those that take empty tensors too: mmcv/cnn/bricks/wrappers.py.
-_OPENMMLAB = re.compile(
-    r"mm(?:cv|engine)\.(?:runner|model|cnn)(?:\.\w+)*\.(BaseModule|Module(?:List|Dict)|Sequential|Linear|Conv\w*[23]d)"
-)
+# What adds no more to a class of torch.nn than weights by a configuration: mmcv 1.7, mmcv/runner/base_module.py, and
+# mmengine 0.10, mmengine/model/base_module.py.
+_OPENMMLAB = re.compile(r"mm(?:cv\.runner|engine\.model)(?:\.\w+)*\.(BaseModule|ModuleList|ModuleDict|Sequential)")
 
 MOST = 200  # bases of a class that are looked at
 STARS = 500  # star imports of a module that are asked one by one, each name noted as read
