@@ -95,9 +95,7 @@ class Project:
             return None, ()
         probed: list[str] = []
         around = self._around(beside) if beside else ()
-        # Last the folders above: scripts put them on sys.path for the packages without an `__init__.py` there.
-        above = around[1 : around.index(self._top) + 1] if self._top in around else ()
-        roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots, *above))
+        roots = dict.fromkeys((*around[:1], *(r for r in around if r in self._roots), *self._roots))
         # Installed packages are libraries to a project, except the one that is being checked itself.
         for root in (r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops):
             stem = os.path.join(root, *name.split("."))
@@ -112,7 +110,11 @@ class Project:
                 if file is not None:
                     self.late.add(file.path)
                     return self.add(file), tuple(probed)
-        return None, tuple(probed)
+        # Scripts put a folder above them on sys.path for packages without an `__init__.py`: of these, files of the run.
+        above = around[1 : around.index(self._top) + 1] if self._top in around else ()
+        ends = f"{os.sep}__init__.py", ".py"
+        texts = (os.path.join(folder, *name.split(".")) + end for folder in above for end in ends)
+        return next((self.modules[Path(text)] for text in texts if text in self._paths), None), tuple(probed)
 
     def lookup_class(
         self, full: str, importer: ModuleInfo, seen: frozenset[tuple[str, str]] = frozenset()

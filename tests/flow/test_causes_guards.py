@@ -169,6 +169,29 @@ def test_an_export_runs_in_one_process() -> None:
 
 
 @pytest.mark.parametrize(
+    ("test", "shown"),
+    [
+        ("self.config.attention == 'flash_attention_2'", False),
+        ("self.config.attention != 'flash_attention_2'", True),
+        ("self.config.attention == 'eager'", True),
+    ],
+)
+def test_kernels_of_flash_attention_are_a_setting_that_is_off(test: str, shown: bool) -> None:
+    source = f"""
+        class M(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.config = config
+            def forward(self, x):
+                if {test}:
+                    x = x * x.min().item()  # expect: ONX401
+                return x
+    """
+    found, expected = found_and_expected(source)
+    assert found == (expected if shown else [])
+
+
+@pytest.mark.parametrize(
     ("arm", "exporters"),
     [
         ("print(x)", DYNAMO),

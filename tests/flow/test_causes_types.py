@@ -75,6 +75,11 @@ class M(nn.Module):
             False,
         ),
         ("assert isinstance(imgs, list)", False),
+        (
+            "assert isinstance(imgs, list)\n        if self.single:\n            imgs = imgs[0]\n"
+            "            return imgs.size(0)",
+            False,
+        ),
         ("assert isinstance(imgs, (list, Tensor))", True),
         ("assert isinstance(imgs, list) or imgs.shape[0] > 1", True),
     ],

@@ -65,6 +65,9 @@ def test_packages_without_an_init_file_are_found_from_the_folders_above_a_script
         assert found.source.path == tmp_path / "repo" / path
     assert project.find("nets.small", str(tmp_path / "elsewhere")) is None
     assert project.find("repo.nets.small", str(tmp_path / "repo/tools/deep")) is None  # above all of the run
+    (tmp_path / "repo/stranger").mkdir()
+    (tmp_path / "repo/stranger/net.py").write_text(NET)  # there, but no file of the run
+    assert project.find("stranger.net", str(tmp_path / "repo/tools/deep")) is None
 
 
 def test_of_packages_of_one_name_the_one_below_the_own_source_root_is_meant(tmp_path: Path) -> None:

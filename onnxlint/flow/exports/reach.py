@@ -297,8 +297,8 @@ class Reach:
 
     def _inside(self, package: str, info: ModuleInfo) -> list[ModuleInfo]:
         """The modules in a package, of which a module imports one by a name that it makes; of "" none."""
-        folder = f"/{package.replace('.', '/')}/"
-        inside = [m for m in self.modules if package and folder in m.source.path.as_posix()]
+        folder, top = f"/{package.replace('.', '/')}/", str(self.top)  # whatever the folders around that are called
+        inside = [m for m in self.modules if package and folder in m.source.path.as_posix().removeprefix(top)]
         return [m for m in inside if m.source.path.is_relative_to(info.root)] or inside
 
     def _defines(self, info: ModuleInfo, word: str) -> bool:
