@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
+from onnxlint.base.edits import words_like
 from onnxlint.flow import entry_inputs
 from onnxlint.flow.declared_runs import DeclaredModel
 from onnxlint.flow.exports import deployment, forward_outputs
@@ -250,10 +251,8 @@ def _run_by(c: ClassInfo, forward: FunctionUnit) -> Iterator[FunctionUnit]:
 
 def _wholes_first(classes: Sequence[ClassInfo]) -> list[ClassInfo]:
     """The classes, each behind its bases and those that name it: a part is run as its whole calls it, and not again."""
-    own = set(classes)
-    names = {c.name for c in own}
-    first = "".join({name[0] for name in names})
-    word = re.compile(f"[A-Z{first}](?<!\\w.)\\w*")  # the other words are skipped as fast
+    own, names = set(classes), {c.name for c in classes}
+    word = words_like(names)
     wholes: dict[str, list[ClassInfo]] = {}
     for c in classes:
         for name in names.intersection(word.findall(c.text)).difference(b.name for b in c.mro()):

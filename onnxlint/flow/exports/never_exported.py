@@ -43,7 +43,7 @@ def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[
     by_file = grouped(apart, lambda c: c.module.path)
     for c in classes:
         mates = by_file.get(c.module.path, [])
-        if mates and c not in apart:
+        if c not in apart and any(c.name in m.text for m in mates):
             word = re.compile(whole_word(c.name))
             theirs = sum(len(word.findall(m.text)) for m in mates)
             alone = theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs
@@ -157,8 +157,8 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
     method = cls.find_method(call[1])
     if method is not None:
         return _gives_a_loss(engine, cls, method, depth + 1)
-    made = re.findall(rf"self\.{call[1]} = ([\w.]+)\(", cls.text)
-    if made and all(maker.startswith("nn.") for maker in made):
+    made = {maker.startswith("nn.") for maker in re.findall(rf"self\.{call[1]} = ([\w.]+)\(", cls.text)}
+    if made == {True}:
         return False  # a layer of torch, and nothing is built to see that
     inner = engine.sketch(cls).attrs.get(call[1])
     unit = inner.object.cls.find_method("forward") if isinstance(inner, Instance) else None

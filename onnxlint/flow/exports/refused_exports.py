@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cache
 
+from onnxlint.base.edits import words_like
 from onnxlint.base.records import grouped
 from onnxlint.flow.exports.unheld import code_of
 from onnxlint.flow.values.node_places import last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
-_WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"\bself\.(\w+)\(")
 # Where a name stands that uses nothing: imports, and what a module offers.
 _OFFERED = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)|^__all__\b[^\]]*\]", re.MULTILINE)
@@ -41,19 +41,19 @@ def used_only_by(
 ) -> dict[ClassInfo, str]:
     """The models that nothing in some modules names but classes that are not exported, which come with the reason."""
     by_name = grouped(models if reasons else (), lambda c: c.name)
-    own = set(modules)
+    own, word = set(modules), words_like(by_name)
 
     @cache
     def words_in(info: ModuleInfo) -> Counter[str]:
-        return Counter(_WORD.findall(code_of(_OFFERED.sub("", info.source.text))))
+        return Counter(word.findall(code_of(_OFFERED.sub("", info.source.text))))
 
-    apart = {c: Counter(_WORD.findall(code_of(c.text))) for c in reasons}
+    apart = {c: Counter(word.findall(code_of(c.text))) for c in reasons}
     inside = sum(apart.values(), Counter())
     used: dict[ClassInfo, str] = {}
     users = list(apart)
     for user in users:  # it grows meanwhile
         for c in (c for name in apart[user] for c in by_name.get(name, ()) if c not in apart):
-            words = Counter(_WORD.findall(code_of(c.text)))
+            words = Counter(word.findall(code_of(c.text)))
             naming = own.intersection(c.module.project.naming(c.name))
             if words[c.name] + inside[c.name] == sum(words_in(info)[c.name] for info in naming):
                 apart[c], used[c] = words, used.get(user) or f"used only by classes that are {reasons[user]}"
