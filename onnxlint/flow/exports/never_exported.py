@@ -22,7 +22,6 @@ _LOSS_AMONG = re.compile(
 _LOSS_LAST = re.compile(r"^[ \t]+return \w[^\n]*, *\w*loss\w*$", re.MULTILINE)  # beside what it is for
 names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
-_TENSORS = re.compile(r"\btorch\.|\.numpy\(|\.detach\(|\bself\.\w+\(")
 _GIVES_TARGETS = re.compile(r"return \{[^{}]*['\"](?:target|label)s?['\"]: *(targets?|labels?)\b")
 _KEEPS_TARGETS = re.compile(r"return \w+\((?:[^()]|\([^()]*\))*\b\w+_(target|label)s=")  # in a record
 # Annotations of a data set, and labels whose scores are moved; what either has in it.
@@ -105,7 +104,6 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         (_OF_FILE.search(unit.text) is not None and any(_FILE.fullmatch(p.arg) for p, _ in unit.positional))
         or _gives_a_loss(engine, cls, unit)
         or _runs_exports(unit)
-        or _gives_arrays(unit)
         or _gives_targets(unit)
         or _needs_truth(unit)
     ):
@@ -181,18 +179,6 @@ def _needs_truth(forward: FunctionUnit) -> bool:
     asked = {p.arg for p, default in forward.positional if default is None} if _OF_TRUTH.search(text) else ()
     truths = (m for m in _TRUTH.finditer(text if asked else "") if (m[1] or m[2] or m[3]) in asked)
     return any(m[1] is None or len([*blocks_around(text, m.start())]) == 1 for m in truths)
-
-
-def _gives_arrays(forward: FunctionUnit) -> bool:
-    """True for a forward from arrays to arrays: every return gives one that numpy made, and no tensor is read."""
-    text = forward.text
-    if "np." not in text and "numpy." not in text:
-        return False  # as most
-    returned = [re.match(r"(\w+)[ \t]*(?:#|$)", match["value"], re.MULTILINE) for match in _RETURN.finditer(text)]
-    if not returned or None in returned or _TENSORS.search(text):
-        return False
-    arrays = re.findall(r"^[ \t]+(\w+) = (?:np|numpy)\.(?!random)\w+\(", text, re.MULTILINE)
-    return {m[1] for m in returned if m is not None}.issubset(arrays)
 
 
 def _asked_by_a_flag(text: str, at: int) -> bool:

@@ -13,6 +13,7 @@ from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables.operator_table import Op
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none, is_true, size_of
 from onnxlint.flow.values.equivalent_code import counts
 from onnxlint.flow.values.node_places import Body, argument, assignments
@@ -251,6 +252,9 @@ def arithmetic(
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
+    t = next((v for v in (a, b) if isinstance(v, Tensor)), None)
+    if operator in ("+", "-") and t is not None and t.source == "input" and (dom.is_lost(a) or dom.is_lost(b)):
+        emit(engine, node, obs.SmallAddend, operator, "small addend", trace=t.trace, sure=not t.guessed)
     if operator == "+" and all(isinstance(v, Tensor) and v.kind == "bool" and not v.guessed for v in (a, b)):
         emit(engine, node, obs.Call, "+", "of bools", detail="of bools")
     if isinstance(a, Tensor) and isinstance(node, ast.AugAssign) and f"{operator}=" in engine.table.curated["in place"]:

@@ -13,7 +13,6 @@ from onnxlint.flow.state.protocols import InContext, Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import argument
 from onnxlint.flow.values.shapes import CLIP, extent_of
-from onnxlint.flow.values.size_forms import restacked
 
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
 _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
@@ -160,9 +159,7 @@ def _by_data(engine: Lowering, key: dom.Data | dom.Tensor, node: ast.AST) -> Non
 def _split(engine: Lowering, call: Call) -> None:
     how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
     axis = call.int_arg(1 if call.op == "unbind" else 2, "dim", default=0)
-    dim = (
-        None if _in_known_pieces(engine, call, how) else along(engine, call.tensor, axis) or _batch_of(call, how, axis)
-    )
+    dim = None if _in_known_pieces(call, how) else along(engine, call.tensor, axis) or _batch_of(call, how, axis)
     if dim is not None and call.op == "unbind" and axis == 1 and len(call.tensor.dims or ()) == CLIP:
         dim = replace(dim, axes=frozenset(("length",))) if not dim.sure else dim
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
@@ -171,14 +168,11 @@ def _split(engine: Lowering, call: Call) -> None:
         size_use(engine, call.node, obs.SizeSplit, "split: two pieces" if halves else "split", call.op, dim)
 
 
-def _in_known_pieces(engine: Lowering, call: Call, how: dom.Value | None) -> bool:
-    """True where there are sizes for every piece, one piece, or as many as the model itself stacked."""
-    if call.op == "unbind":
-        frame = engine.frames[-1]
-        return frame.unit is not None and restacked(call.node, frame.body.function)
+def _in_known_pieces(call: Call, how: dom.Value | None) -> bool:
+    """True where there are sizes for every piece, or one piece."""
     if isinstance(how, (dom.Tuple, dom.Seq, dom.Tensor, dom.Shape, dom.Data)):
         return True
-    return call.op != "split" and dom.as_int(how) == 1
+    return call.op not in ("split", "unbind") and dom.as_int(how) == 1
 
 
 def _batch_of(call: Call, how: dom.Value | None, axis: int | None) -> dom.Dim | None:

@@ -1,7 +1,6 @@
 """Arithmetic and comparisons of abstract values: of tensors, sizes, data, numbers and sequences."""
 
 import ast
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, sub, truediv
@@ -81,33 +80,7 @@ class Arithmetic(Running):
             exporter_support.arithmetic(self.engine, operator, a, b, node, (node.left, node.right))
         if operator == "**" and all(isinstance(side, ast.Constant) for side in (node.left, node.right)):
             return _power(a, b)
-        if operator in ("/", "//") and isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and self._cancels(node):
-            return dom.CONFIG
         return self.arithmetic(operator, a, b, node)
-
-    def _cancels(self, node: ast.BinOp) -> bool:
-        """True for `a.numel() / b.numel()` of tensors that have the same dynamic axes: always the same number.
-
-        So is `float(a.shape[1]) / float(b.shape[1])` where both have the axis from one input.
-        """
-        match node:
-            case ast.BinOp(ast.Call(ast.Name("float"), [over]), _, ast.Call(ast.Name("float"), [under])):
-                a, b = self.eval(over), self.eval(under)
-                if not isinstance(a, dom.Dim) or not isinstance(b, dom.Dim) or not a.trace or not b.trace:
-                    return False
-                return a.trace.root == b.trace.root and _is_ratio(a, b)
-        dims = []
-        for side in (node.left, node.right):
-            match side:
-                case ast.Call(ast.Attribute(ast.Name() as owner, "numel")):
-                    t = self.eval(owner)
-                case _:
-                    return False
-            if not isinstance(t, dom.Tensor) or t.dims is None:
-                return False
-            # What was computed from an axis is the same size only where one tensor has it from the other.
-            dims.append(Counter(d if d.plain and d.sure else id(d) for d in t.dims if isinstance(d, dom.Dim)))
-        return dims[0] == dims[1]
 
     def arithmetic(self, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value:
         """The result of a binary operator."""

@@ -255,6 +255,10 @@ class FloorDivide(Call, frozen=True):
     """`a // b` or `a >> b` on tensors whose quotient may be negative."""
 
 
+class SmallAddend(Call, frozen=True):
+    """`a + eps` on tensors, with a number that dynamo's optimizer takes for zero."""
+
+
 class AttentionMask(Call, frozen=True):
     """Fused attention gets a boolean mask that comes from the inputs."""
 

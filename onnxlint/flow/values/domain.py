@@ -59,6 +59,7 @@ WEIGHT = 1000  # values in a value; in a heavier one, what is held in what it ho
 NUMBERS = range(-(1 << 63), 1 << 63)  # the integers, as torch has them
 TEXT = 1000  # characters of a string
 AXES = 64  # of a tensor, as torch has them; and as many dynamic ones that a size depends on
+LOST = 1e-8  # the `abs_tol` of the constants in rewrite rules of onnxscript (0.7.2)
 _SIZED = {int, str, bytes}
 _ALIKE = {bool, float, complex}  # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary
 _CHAIN = 3 * WEIGHT  # what a method may be bound to
@@ -658,8 +659,15 @@ def is_text(v: Value) -> bool:
 
 
 def is_switch(default: object) -> bool:
-    """True for a default that says which arm is taken, as opposed to a size."""
-    return isinstance(default, (bool, str)) or default is None or (isinstance(default, (int, float)) and default <= 0)
+    """True for a default that says which arm is taken, or may be lost, as opposed to a size."""
+    small = isinstance(default, (int, float)) and default <= LOST
+    return small or isinstance(default, (bool, str)) or default is None
+
+
+def is_lost(v: Value) -> bool:
+    """True for a number that dynamo's optimizer takes for zero, and so leaves out of a sum."""
+    number = getattr(or_default(v), "literal", None)
+    return isinstance(number, float) and 0 < abs(number) <= LOST
 
 
 def or_default(v: Value) -> Value:

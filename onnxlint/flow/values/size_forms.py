@@ -56,32 +56,6 @@ def takes_item(call: ast.AST, statement: ast.AST | None) -> bool:
     return any(isinstance(n, ast.Attribute) and n.value is call and n.attr == "item" for n in nodes)
 
 
-def restacked(call: ast.AST, function: ast.AST) -> bool:
-    """True for `parts = list(torch.unbind(c))` where the function gives `c = torch.stack(parts)` on: its own axis."""
-    owner = _unbound(call)
-    if owner is None:
-        return False
-    assigned = [(n.targets[0], n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)]
-    stacked = set()
-    for pair in assigned:
-        match pair:
-            case ast.Name(name), ast.Call(ast.Attribute(attr="stack"), [ast.Name(parts), *_]) if name == owner:
-                stacked.add(parts)
-    return any(isinstance(t, ast.Name) and t.id in stacked and call in ast.walk(v) for t, v in assigned)
-
-
-def _unbound(call: ast.AST) -> str | None:
-    """The name of the tensor that `x.unbind()` or `torch.unbind(x)` takes apart along its first axis."""
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "unbind"):
-        return None
-    args = [*call.args, *(k.value for k in call.keywords)]
-    owner = call.func.value
-    if isinstance(owner, ast.Name) and owner.id == "torch" and args:
-        owner, *args = args
-    zero = all(isinstance(v, ast.Constant) and v.value == 0 for v in args)
-    return owner.id if isinstance(owner, ast.Name) and zero else None
-
-
 def may_be_list(at: ast.AST, function: ast.AST) -> bool:
     """True for `len(x)` where the function asks whether `x` is a list, and `at` stands in no arm of that question."""
     name = at.args[0] if isinstance(at, ast.Call) and at.args else None

@@ -76,9 +76,6 @@ WRAPPERS = {
     "scores with a margin": model(
         DRAW + "x.scatter_(1, labels.view(-1, 1), 1)\nreturn self.net(x * noise)", "x, labels"
     ),
-    "arrays of arrays": model(
-        "y = np.zeros([x.shape[0], 3])\nfor i, row in enumerate(x):\n    y[i] = fit(row)\nreturn y"
-    ),
     "what one of many runtimes gives": model(
         DRAW
         + "if self.xml:  # OpenVINO\n    return self.run(x)\nelif self.plan:  # TensorRT\n    return self.plan(x)\n"

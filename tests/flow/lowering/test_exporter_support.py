@@ -256,3 +256,64 @@ def test_a_file_with_istft_is_written_by_dynamo_and_not_loaded() -> None:
 )
 def test_a_size_as_stride_or_kernel_of_windows(call: str, expected: list[str]) -> None:
     assert codes(f"return {call}") == expected
+
+
+LOST = {
+    "in a divisor": "return x / (scores.sum() + 1e-8)",
+    "in front": "return x / (1e-10 + scores.norm())",
+    "taken off": "return x / (scores.sum() - 1e-9)",
+    "under the root of a divisor": "return x / torch.sqrt(x.var(-1, keepdim=True) + 1e-8)",
+    "under a power of a divisor": "return x / (x.pow(2).sum() + 1e-12) ** 0.5",
+    "under a negative power": "return x * (x.pow(2).sum() + 1e-12) ** -0.5",
+    "in a logarithm": "return (scores + 1e-8).log()",
+    "in a variable": "total = scores.sum() + 1e-8\nreturn x / total",
+    "added in place": "total = scores.sum()\ntotal += 1e-8\nreturn x / total",
+    "by a name": "return x / (scores.sum() + TINY)",
+    "by default": "return x / (scores.sum() + self.tiny)",
+}
+KEPT = {
+    "large enough": "return x / (scores.sum() + 1e-7)",
+    "by default": "return x / (scores.sum() + self.eps)",
+    "a root alone": "return torch.sqrt(x.var(-1) + 1e-8)",
+    "a root in a variable": "deviation = torch.sqrt(x.var(-1) + 1e-8)\nreturn deviation",
+    "in what is divided": "return (scores + 1e-8) / 3",
+    "a factor": "return torch.log(scores * 1e-8)",
+    "to a weight": "return x / (self.weight.sum() + 1e-8)",
+    "to a size": "return x / (x.shape[0] + 1e-8)",
+}
+MODEL = """\
+TINY = 1e-9
+
+class M(nn.Module):
+    def __init__(self, eps: float = 1e-6, tiny: float = 1e-8):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        self.eps, self.tiny = eps, tiny
+
+    def forward(self, x: Tensor, scores: Tensor):
+"""
+
+
+def of_numbers(body: str, more: str = "") -> list[str]:
+    return [code for code, _, _ in findings_of(MODEL + textwrap.indent(body, " " * 8) + more)]
+
+
+@pytest.mark.parametrize("body", LOST.values(), ids=LOST.keys())
+def test_a_number_that_the_optimizer_leaves_out(body: str) -> None:
+    assert of_numbers(body) == ["ONX422"]
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=KEPT.keys())
+def test_a_number_that_stays_or_guards_nothing(body: str) -> None:
+    assert of_numbers(body) == []
+
+
+def test_a_default_that_somebody_changes_is_not_left_out() -> None:
+    assert (
+        of_numbers(
+            LOST["by default"],
+            "\n\nclass N(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.part = M(tiny=1e-5)\n",
+        )
+        == []
+    )

@@ -47,13 +47,6 @@ def test_a_tensor_of_one_element_is_squeezed_for_its_item() -> None:
     assert not size_forms.takes_item(call, None)
 
 
-@pytest.mark.parametrize(("last", "yes"), [("c = torch.stack(parts)", True), ("c = torch.cat(parts)", False)])
-def test_what_is_unbound_and_stacked_again_has_an_axis_of_the_function(last: str, yes: bool) -> None:
-    tree = ast.parse(f"def f(c):\n    parts = list(torch.unbind(c))\n    {last}\n    return c").body[0]
-    call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "torch.unbind")
-    assert size_forms.restacked(call, tree) is yes
-
-
 def test_the_length_of_what_may_be_a_list() -> None:
     tree = ast.parse("def f(x):\n    if isinstance(x, list):\n        return len(x)\n    return -len(x)").body[0]
     inside, outside = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "len")

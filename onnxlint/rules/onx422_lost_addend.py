@@ -1,0 +1,41 @@
+import libcst as cst
+
+from onnxlint.flow.state.observations import SmallAddend
+from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
+from onnxlint.rules.engine.site import call_name
+
+_NOT_ZERO = frozenset(("log", "log2", "log10", "rsqrt", "reciprocal", "div", "divide", "true_divide"))
+_GOES_ON = frozenset(("sqrt", "float", "to", "clone", "unsqueeze", "expand", "expand_as", "detach"))
+
+
+class LostAddend(Rule):
+    """Object to a number that dynamo's optimizer leaves out, where it keeps a divisor or a logarithm from zero."""
+
+    def on_small_addend(self, node: Node, seen: SmallAddend) -> Objections:
+        if self._guards(node):
+            message = f"dynamo's optimizer takes the small number for zero and leaves it out: `{seen.text}`"
+            yield Objection(message, about="small numbers", among="file")
+
+    def _guards(self, node: cst.CSTNode) -> bool:
+        """True where this becomes a divisor or the argument of a logarithm, or a variable that is no root."""
+        root = False
+        while (above := self.parent(node)) is not None:
+            match above:
+                case cst.BinaryOperation(operator=cst.Divide(), right=right) if right is node:
+                    return True
+                case cst.BinaryOperation(left, cst.Power(), exponent) if left is node:
+                    if isinstance(exponent, cst.UnaryOperation):
+                        return True
+                    root = True
+                case cst.Call() if call_name(above) in _NOT_ZERO:
+                    return True
+                case cst.Call() if call_name(above) in _GOES_ON:
+                    root |= call_name(above) == "sqrt"
+                case cst.Assign() | cst.AnnAssign():
+                    return not root
+                case cst.Arg() | cst.Attribute():
+                    pass
+                case _:
+                    return False
+            node = above
+        return isinstance(node, cst.AugAssign)
