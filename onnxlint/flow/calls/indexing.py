@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import replace
+from itertools import dropwhile
 from typing import TypeGuard
 
 from onnxlint.flow.calls.attribute_access import read_dim, with_trace
@@ -190,7 +191,8 @@ def _gathers(engine: InContext, t: dom.Tensor, v: dom.Value, node: ast.Subscript
 def _first(engine: InContext, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Extent | None:
     """The size of axis 0 of `t[index]` where the rank is not known."""
     first = index[0] if index else dom.UNKNOWN
-    if dom.is_none(first):
+    behind = dropwhile(lambda v: isinstance(v, (dom.Config, dom.Dim)) or dom.as_int(v) is not None, index)
+    if dom.is_none(next(behind, dom.UNKNOWN)):  # in `t[None]`, and in `t[i, None]`
         return dom.Const(1)
     if dom.is_ellipsis(first):
         return t.lead

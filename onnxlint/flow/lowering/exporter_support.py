@@ -252,8 +252,8 @@ def arithmetic(
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
-    t = next((v for v in (a, b) if isinstance(v, Tensor)), None)
-    if operator in ("+", "-") and t is not None and t.source == "input" and (dom.is_lost(a) or dom.is_lost(b)):
+    t, number = (a, b) if isinstance(a, Tensor) else (b, a)
+    if operator in engine.table.curated["small addend"] and isinstance(t, Tensor) and dom.is_lost(number, t):
         emit(engine, node, obs.SmallAddend, operator, "small addend", trace=t.trace, sure=not t.guessed)
     if operator == "+" and all(isinstance(v, Tensor) and v.kind == "bool" and not v.guessed for v in (a, b)):
         emit(engine, node, obs.Call, "+", "of bools", detail="of bools")

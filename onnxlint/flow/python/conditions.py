@@ -61,6 +61,13 @@ def _draws(node: ast.expr) -> bool:
     return False
 
 
+def _truth(v: dom.Value) -> bool | None:
+    """The truth of a literal, or of an axis that nothing is done to, as none is empty; None of anything else."""
+    if isinstance(v, dom.Dim) and v.plain and v.least == dom.COUNT and not v.optional:
+        return True
+    return bool(v.literal) if isinstance(v, dom.Const) else None
+
+
 def _teaches(node: ast.expr) -> bool:
     """True for a draw that chooses between what the model gave and the target: training alone has one."""
     return _draws(node) and any(name in ast.unparse(node) for name in ("sampling_prob", "teacher_forc"))
@@ -94,8 +101,8 @@ class Conditions(Arithmetic):
             return Test([], dict.fromkeys(mask, None))
         if isinstance(v, dom.Truth):
             return Test([], {e: v.verdict(e) for e in mask})
-        if isinstance(v, dom.Const):
-            return Test([], dict.fromkeys(mask, bool(v.literal)))
+        if (known := _truth(v)) is not None:
+            return Test([], dict.fromkeys(mask, known))
         asks = dom.reads_data(v) or isinstance(v, dom.Dim)
         filled = self._of_a_table(node) if isinstance(v, (dom.Dim, dom.Config)) else None
         usual = self._usually(v, node) if filled is None else filled

@@ -664,10 +664,10 @@ def is_switch(default: object) -> bool:
     return small or isinstance(default, (bool, str)) or default is None
 
 
-def is_lost(v: Value) -> bool:
-    """True for a number that dynamo's optimizer takes for zero, and so leaves out of a sum."""
+def is_lost(v: Value, t: Tensor) -> bool:
+    """True for a number that dynamo's optimizer takes for zero, and so leaves out of a sum with what inputs make."""
     number = getattr(or_default(v), "literal", None)
-    return isinstance(number, float) and 0 < abs(number) <= LOST
+    return t.source == "input" and isinstance(number, float) and 0 < abs(number) <= LOST
 
 
 def or_default(v: Value) -> Value:

@@ -44,6 +44,9 @@ def test_of_an_unknown_rank_the_first_axis_is_told() -> None:
     assert words_of("x[None]", unranked) == "tensor:1,..."
     assert words_of("x[:, 0]", unranked) == "tensor:batch,..."
     assert words_of("x[0]", unranked) == "tensor"
+    assert words_of("x[0, None]", unranked) == "tensor:1,..."
+    assert words_of("x[x.shape[0] - 1, None]", unranked) == "tensor:1,..."
+    assert words_of("x[1:, None]", unranked) == words_of("x[1:]", unranked)
 
 
 @pytest.mark.parametrize(

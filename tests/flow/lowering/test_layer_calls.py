@@ -25,6 +25,31 @@ def test_what_a_layer_gives(layer: str, words: str) -> None:
     assert describe(result_of(source, X)) == words
 
 
+CONTAINERS = {
+    "a list of layers that somebody gives": ("nn.ModuleList(layers)", "self.layers", True),
+    "a dict of such": ("nn.ModuleDict(layers)", "self.layers.values()", True),
+    "a list of those of a container": ("nn.ModuleList(nn.Sequential(nn.ReLU(), nn.ReLU()))", "self.layers", True),
+    "no layers": ("nn.ModuleList()", "self.layers", False),
+}
+
+
+@pytest.mark.parametrize(("container", "each", "runs"), CONTAINERS.values(), ids=CONTAINERS.keys())
+def test_a_loop_runs_over(container: str, each: str, runs: bool) -> None:
+    source = f"""
+    class M(nn.Module):
+        def __init__(self, layers):
+            super().__init__()
+            self.layers = {container}
+        def forward(self, x: Tensor):
+            for layer in {each}:
+                x = layer(x)
+                if x.sum() > 0:
+                    x = -x
+            return x * 2
+    """
+    assert any(line.startswith("Branch") for line in told(textwrap.dedent(source))) == runs
+
+
 @pytest.mark.parametrize(
     ("layer", "told_of"),
     [

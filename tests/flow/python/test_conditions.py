@@ -70,6 +70,11 @@ def test_what_a_test_reads(test: str, branches: list[str]) -> None:
     assert [line.rstrip("?") for line in observed(f"if {test}:\n    return x + 1\nreturn x")] == branches
 
 
+def test_a_size_itself_is_true_and_what_is_computed_of_it_may_not_be() -> None:
+    assert not observed("n = x.shape[0]\nif n:\n    x = x + 1\nreturn x")
+    assert observed("n = x.shape[0]\nif n - 1:\n    x = x + 1\nreturn x")
+
+
 def test_an_arm_that_only_raises_is_an_assertion() -> None:
     assert observed("if x.sum() > 0:\n    raise ValueError\nreturn x") == ["Assertion data: x.sum() > 0"]
 
