@@ -274,6 +274,7 @@ LOST = {
 KEPT = {
     "large enough": "return x / (scores.sum() + 1e-7)",
     "by default": "return x / (scores.sum() + self.eps)",
+    "chosen scores": "top = scores.topk(2)[0]\nreturn top / (top.sum(-1, keepdim=True) + 1e-20)",
     "a root alone": "return torch.sqrt(x.var(-1) + 1e-8)",
     "a root in a variable": "deviation = torch.sqrt(x.var(-1) + 1e-8)\nreturn deviation",
     "in what is divided": "return (scores + 1e-8) / 3",
