@@ -128,15 +128,11 @@ def test_a_function_that_the_pieces_call_first_is_still_looked_at() -> None:
 
 FORMS = {
     "rows of a mask for each head": ("mask.shape[0] < n * k", "mask = mask.repeat_interleave(k, dim=0)"),
-    "two axes that are one": ("x.shape[0] == n * y.shape[0]", "x = x.view(n, y.shape[0], -1)"),
 }
 SIZES = {
     "the length of a mask": ("mask.shape[0] < n", "mask = mask.repeat_interleave(k, dim=0)"),
     "a mask and twice a length": ("mask.shape[0] < n * 2", "mask = mask.repeat_interleave(k, dim=0)"),
     "rows of what is no mask": ("x.shape[0] < n * k", "x = x.repeat_interleave(k, dim=0)"),
-    "two axes in an arm that does not part them": ("x.shape[0] == n * y.shape[0]", "x = x * 2"),
-    "two axes in an arm that parts another": ("x.shape[0] == n * y.shape[0]", "x = y.view(n, y.shape[0], -1) * x"),
-    "two axes in an arm that names one": ("x.shape[0] == n * y.shape[0]", "x = x.view(n, -1)"),
 }
 
 
@@ -148,6 +144,21 @@ def test_no_branch_that_tells_forms_apart_by(test: str, arm: str) -> None:
 @pytest.mark.parametrize(("test", "arm"), SIZES.values(), ids=SIZES.keys())
 def test_a_branch_on_sizes_that_tells_no_forms_apart_by(test: str, arm: str) -> None:
     assert set(codes(f"n = y.shape[1]\nif {test}:\n    {arm}\nreturn x + mask")) & {"ONX106", "ONX114"}
+
+
+GIVEN_BACK = {
+    "what is squeezed": ("return x.squeeze()", False),
+    "it by its name": ("x = torch.squeeze(x)\nreturn x", False),
+    "it, maybe": ("if k:\n    x = torch.squeeze(x)\nreturn x", False),
+    "what is made of it": ("x = torch.squeeze(x)\nreturn x.sum(1)", True),
+    "it, and its sum": ("x = torch.squeeze(x)\ny = x.sum(1)\nreturn x", True),
+    "a sum of it": ("return x.squeeze().sum(1)", True),
+}
+
+
+@pytest.mark.parametrize(("body", "told"), GIVEN_BACK.values(), ids=GIVEN_BACK.keys())
+def test_a_squeeze_of_all_axes_where_the_function_gives(body: str, told: bool) -> None:
+    assert ("ONX205" in codes(body)) == told
 
 
 def test_a_squeeze_of_the_one_element_that_item_takes() -> None:

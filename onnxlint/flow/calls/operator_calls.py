@@ -19,7 +19,7 @@ from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.node_places import argument, is_own
-from onnxlint.flow.values.size_forms import takes_item
+from onnxlint.flow.values.size_forms import gives_back, takes_item
 
 _NOISE = ("randn", "randn_like", "normal", "normal_")  # what a generator begins from
 _SPARES_DRAWS = re.compile(r"\bif (?:not )?(?:deterministic|greedy)\b")  # who calls it says whether to draw
@@ -186,9 +186,12 @@ def _squeeze(call: Call) -> None:
     if call.arg(1, "dim") is not None or not call.args or t.source != "input":
         return
     sizes = [d for d in t.dims or () if isinstance(d, dom.Dim)]
-    if (t.dims is None or sizes) and not takes_item(call.node, engine.frames[-1].statement_node):
+    at = engine.frames[-1].statement_node
+    if (t.dims is None or sizes) and not takes_item(call.node, at):
         sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
-        engine.emit(observations.Squeeze, call.node, t.trace, op=call.name, about=t, sure=sure)
+        told = not gives_back(call.node, at, engine.frames[-1].body.function)  # who is given it may ask for its rank
+        fields: dict[str, Any] = {"sure": sure and told, "doubt": "axis" if told else "guess", "op": call.name}
+        engine.emit(observations.Squeeze, call.node, t.trace, about=t, **fields)
 
 
 def _index_add(call: Call) -> None:

@@ -86,12 +86,10 @@ def _tensor(call: Call) -> dom.Value:
     value = (call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")) or dom.UNKNOWN
     engine, kind = call.engine, kind_of(call.kwargs.get("dtype"))
     _use(engine, call, value)
-    if isinstance(value, dom.Tensor):
-        if call.op in ("tensor", "new_tensor") and value.source == "input":
-            engine.emit(observations.TensorFromPython, call.node, value.trace, call=call.name, source="tensor")
+    if isinstance(value, dom.Tensor):  # of one alone both exporters follow
         if call.op in ("as_tensor", "asarray"):
             return value
-        return dom.Tensor(value.dims, value.lead, "made", kind or value.kind, None, None, value.trace)
+        return dom.Tensor(value.dims, value.lead, value.source, kind or value.kind, None, None, value.trace)
     size = _size_in(value)
     trace = getattr(value, "trace", None) or (size.trace if size is not None else None)
     return call.made(_dims_of(value), kind or _kind_of(value), "made" if size is None else "sizes", trace)

@@ -17,7 +17,7 @@ from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_piece
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import is_own, last_name
 from onnxlint.flow.values.shapes import CLIP
-from onnxlint.flow.values.size_forms import tells_forms, unfolds
+from onnxlint.flow.values.size_forms import tells_forms
 
 _DEVICES = re.compile(r"_?(?:n|num|number_of)_?(?:devices|gpus?)|world_size")
 _ON_MANY = {(ast.Gt, 1): True, (ast.GtE, 2): True, (ast.NotEq, 1): True}
@@ -325,7 +325,7 @@ class Conditions(Arithmetic):
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
         other = orelse or self._rest(body)
         talks = bool(body) and not orelse and all(_only_talks(s) for s in body)
-        quiet = talks or splits_work(body, other) or unfolds(node, body) or self.pieces(node, body, other) is not None
+        quiet = talks or splits_work(body, other) or self.pieces(node, body, other) is not None
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
                 if raises:

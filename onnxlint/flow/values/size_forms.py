@@ -1,7 +1,6 @@
 """Sizes that the code around them settles: forms of one input, an axis that a function stacks, a single element."""
 
 import ast
-from collections.abc import Sequence
 
 from onnxlint.flow.values.node_places import nodes_of
 
@@ -22,22 +21,6 @@ def tells_forms(test: ast.Compare) -> bool:
     return name == "position_ids" or (name.endswith("mask") and not isinstance(right, ast.Constant))
 
 
-def unfolds(test: ast.expr, body: Sequence[ast.stmt]) -> bool:
-    """True for `if x.shape[0] == b * t: y = x.view(b, t, ...)`: a form of an input in which two axes are one."""
-    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
-        return False
-    owner, factors = read_sizes_of(test.left), [ast.dump(f) for f in _factors(test.comparators[0])]
-    if owner is None or len(factors) < 2:
-        return False
-    for call in (n for s in body for n in ast.walk(s) if isinstance(n, ast.Call)):
-        f = call.func
-        if isinstance(f, ast.Attribute) and f.attr in ("view", "reshape", "unflatten"):
-            sizes = {ast.dump(n) for a in call.args for n in ast.walk(a)}
-            if ast.dump(f.value) == ast.dump(owner) and sizes.issuperset(factors):
-                return True
-    return False
-
-
 def read_sizes_of(node: ast.expr) -> ast.expr | None:
     """The tensor of which `x.shape[0]` is a size."""
     sizes = node.value if isinstance(node, ast.Subscript) else None
@@ -54,6 +37,18 @@ def takes_item(call: ast.AST, statement: ast.AST | None) -> bool:
     """True for the `t.squeeze()` of `t.squeeze().item()`: eager itself takes one element only."""
     nodes = ast.walk(statement) if statement is not None else ()
     return any(isinstance(n, ast.Attribute) and n.value is call and n.attr == "item" for n in nodes)
+
+
+def gives_back(call: ast.AST, statement: ast.AST | None, function: ast.AST) -> bool:
+    """True for `return x.squeeze()`, and where the `x` that is squeezed so is read by the last `return x` alone."""
+    if not isinstance(statement, ast.Assign) or statement.value is not call:
+        return isinstance(statement, ast.Return) and statement.value is call
+    names = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.lineno > (statement.end_lineno or 0)]
+    read = [n for n in names if ast.unparse(n) == ast.unparse(statement.targets[0])]
+    match getattr(function, "body", ()):
+        case [*_, ast.Return(given)]:
+            return read == [given]
+    return False
 
 
 def may_be_list(at: ast.AST, function: ast.AST) -> bool:

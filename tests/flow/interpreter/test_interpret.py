@@ -136,10 +136,6 @@ BODIES = {
     "tolist": ("return x + torch.tensor(x.tolist())", ["Escape .tolist() data: x.tolist()"]),
     "numpy": ("return torch.from_numpy(x.numpy())", ["Escape .numpy() data: x.numpy()"]),
     "a function of numpy": ("return torch.from_numpy(np.abs(x))", ["Escape numpy.abs data: np.abs(x)"]),
-    "torch.tensor of a tensor": (
-        "return torch.tensor(x) + 1",
-        ["TensorFromPython torch.tensor tensor: torch.tensor(x)"],
-    ),
     "torch.as_tensor of a list of tensors": (
         "return torch.as_tensor([x.sum(), x.mean()])",
         ["TensorFromPython torch.as_tensor tensor: torch.as_tensor([x.sum(), x.mean()])"],
@@ -148,7 +144,7 @@ BODIES = {
         "return x + torch.tensor(list(range(x.shape[0])))",
         ["TensorFromPython torch.tensor length: torch.tensor(list(range(x.shape[0])))"],
     ),
-    "squeeze of every axis": ("return x.squeeze()", ["Squeeze: x.squeeze()"]),
+    "squeeze of every axis": ("return x.squeeze() * 2", ["Squeeze: x.squeeze()"]),
     "dropout that is always on": ("return F.dropout(x, 0.5)", ["DropoutCall: F.dropout(x, 0.5)"]),
     "a draw": ("return x + torch.rand_like(x)", ["RandomDraw torch: torch.rand_like(x)"]),
     "a draw of numpy": ("return x * np.random.rand()", ["RandomDraw python: np.random.rand()"]),

@@ -56,12 +56,19 @@ def test_a_tensor_of_unknown_rank_says_nothing_of_it() -> None:
 @pytest.mark.parametrize(
     ("made", "objected"),
     [
-        ("torch.tensor(x)", ["TensorFromPython torch.tensor tensor: torch.tensor(x)"]),
+        ("torch.tensor([x.sum()])", ["TensorFromPython torch.tensor tensor: torch.tensor([x.sum()])"]),
+        ("torch.tensor(x)", []),
         ("torch.as_tensor(x)", []),
         ("torch.tensor(2.0)", []),
         ("torch.tensor(x.shape[0])", ["TensorFromPython torch.tensor size: torch.tensor(x.shape[0])"]),
     ],
 )
-def test_a_copy_of_an_input_and_a_bare_size_are_observed(made: str, objected: list[str]) -> None:
+def test_a_list_of_tensors_and_a_bare_size_are_observed(made: str, objected: list[str]) -> None:
     source = f"class M(nn.Module):\n    def forward(self, x: Tensor):\n        return x * {made}\n"
     assert [line.rstrip("?") for line in told(source)] == objected
+
+
+def test_a_copy_of_an_input_depends_on_it() -> None:
+    test = "        if torch.tensor(x).sum() > 0:\n            x = -x\n        return x\n"
+    source = f"class M(nn.Module):\n    def forward(self, x: Tensor):\n{test}"
+    assert any(line.startswith("Branch data") for line in told(source))

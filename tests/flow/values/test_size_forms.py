@@ -28,13 +28,6 @@ def test_a_comparison_that_tells_forms_of_one_input(text: str, yes: bool) -> Non
     assert size_forms.tells_forms(test) is yes
 
 
-def test_two_axes_that_are_one_are_unfolded() -> None:
-    body = ast.parse("y = x.view(b, t, 4)").body
-    assert size_forms.unfolds(expression("x.shape[0] == b * t"), body)
-    assert not size_forms.unfolds(expression("x.shape[0] == b * h"), body)
-    assert not size_forms.unfolds(expression("x.shape[0] > b * t"), body)
-
-
 def test_the_tensor_of_which_something_is_a_size() -> None:
     assert ast.unparse(size_forms.read_sizes_of(expression("self.x.shape[0]")) or expression("no")) == "self.x"
     assert size_forms.read_sizes_of(expression("x.size(0)")) is None
