@@ -4,15 +4,18 @@ from onnxlint.flow.state.observations import SmallAddend
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import call_name
 
-_NOT_ZERO = frozenset(("log", "log2", "log10", "rsqrt", "reciprocal", "div", "divide", "true_divide"))
+_NOT_ZERO = frozenset(("log", "log2", "log10", "rsqrt", "reciprocal"))
+_QUOTIENTS = frozenset(("div", "divide", "true_divide"))
 _GOES_ON = frozenset(("sqrt", "float", "to", "clone", "unsqueeze", "expand", "expand_as", "detach"))
+_CHOSEN = ("topk", "top_k", "top_scores")  # by a router, out of the scores of a softmax or a sigmoid: none is zero
 
 
 class LostAddend(Rule):
     """Object to a number that dynamo's optimizer leaves out, where it keeps a divisor or a logarithm from zero."""
 
     def on_small_addend(self, node: Node, seen: SmallAddend) -> Objections:
-        if "top" not in seen.text and self._guards(node):  # the scores that a router chooses are never zero
+        chosen = any(name in seen.text for name in _CHOSEN)
+        if not chosen and self._guards(node):
             message = f"dynamo's optimizer takes the small number for zero and leaves it out: `{seen.text}`"
             yield Objection(message, about="small numbers", among="file")
 
@@ -27,8 +30,13 @@ class LostAddend(Rule):
                     if isinstance(exponent, cst.UnaryOperation):
                         return True
                     root = True
+                case cst.AugAssign():
+                    return isinstance(above.operator, cst.DivideAssign)
                 case cst.Call() if call_name(above) in _NOT_ZERO:
                     return True
+                case cst.Call() if call_name(above) in _QUOTIENTS:
+                    operands = [a for a in above.args if a.keyword is None or a.keyword.value == "other"]
+                    return node is operands[-1]
                 case cst.Call() if call_name(above) in _GOES_ON:
                     root |= call_name(above) == "sqrt"
                 case cst.Assign() | cst.AnnAssign():

@@ -252,7 +252,7 @@ def arithmetic(
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
-    t, number = (a, b) if isinstance(a, Tensor) else (b, a)
+    t, number = (b, a) if operator == "+" and isinstance(b, Tensor) else (a, b)
     if operator in engine.table.curated["small addend"] and isinstance(t, Tensor) and dom.is_lost(number, t):
         emit(engine, node, obs.SmallAddend, operator, "small addend", trace=t.trace, sure=not t.guessed)
     if operator == "+" and all(isinstance(v, Tensor) and v.kind == "bool" and not v.guessed for v in (a, b)):

@@ -269,12 +269,20 @@ LOST = {
     "in a variable": "total = scores.sum() + 1e-8\nreturn x / total",
     "added in place": "total = scores.sum()\ntotal += 1e-8\nreturn x / total",
     "by a name": "return x / (scores.sum() + TINY)",
+    "in place": "x = x * 2\nx /= scores.sum() + 1e-8\nreturn x",
+    "by `div`": "return torch.div(x, scores.sum() + 1e-8)",
+    "by the method `div`": "return x.div(scores.sum() + 1e-8)",
+    "by `div` with a name": "return torch.div(x, other=scores.sum() + 1e-8)",
+    "of what stops": "return x / (self.stop(scores).sum() + 1e-8)",
     "by default": "return x / (scores.sum() + self.tiny)",
 }
 KEPT = {
     "large enough": "return x / (scores.sum() + 1e-7)",
     "by default": "return x / (scores.sum() + self.eps)",
-    "chosen scores": "top = scores.topk(2)[0]\nreturn top / (top.sum(-1, keepdim=True) + 1e-20)",
+    "chosen scores": "topk = scores.topk(2)[0]\nreturn topk / (topk.sum(-1, keepdim=True) + 1e-20)",
+    "taken from": "return x / (1e-9 - scores.sum())",
+    "in what `div` divides": "return torch.div(scores + 1e-8, x.shape[1])",
+    "in what the method `div` divides": "return (scores + 1e-8).div(x.shape[1])",
     "a root alone": "return torch.sqrt(x.var(-1) + 1e-8)",
     "a root in a variable": "deviation = torch.sqrt(x.var(-1) + 1e-8)\nreturn deviation",
     "in what is divided": "return (scores + 1e-8) / 3",
@@ -290,6 +298,7 @@ class M(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(3))
         self.eps, self.tiny = eps, tiny
+        self.stop = nn.Linear(3, 3)
 
     def forward(self, x: Tensor, scores: Tensor):
 """
