@@ -21,7 +21,7 @@ _LIBRARY_MODELS = (
     *("torchvision.models.", "timm.models.", "transformers.models.", "segmentation_models_pytorch."),
     *("monai.networks.", "torch_geometric.nn.", "kornia.", "torchaudio.models."),
 )
-_OTHER_FRAMEWORKS = ("paddle.", "tensorflow.", "tf.", "keras.", "flax.", "jax.", "mindspore.", "mxnet.", "oneflow.")
+_FOREIGN = ("paddle.", "tensorflow.", "keras.", "flax.", "jax.", "mindspore.", "mxnet.", "oneflow.")
 MODULE_ROOTS = frozenset(
     (
         *("torch.nn.Module", "torch.nn.modules.module.Module", "torch.jit.ScriptModule"),
@@ -284,8 +284,7 @@ class ClassInfo:
         external = self.external_bases()
         if external & MODULE_ROOTS or any(b.startswith("torch.nn.") for b in external):
             return True
-        own = (b for b in external if not b.startswith(_OTHER_FRAMEWORKS))
-        looks = any(b.endswith(("Module", "Model", "Mixin", "Layer")) for b in own)
+        looks = any(b.endswith(("Module", "Model", "Mixin", "Layer")) and not b.startswith(_FOREIGN) for b in external)
         return (looks or self.extends_library_model()) and self.find_method("forward") is not None
 
     def extends_library_model(self) -> bool:

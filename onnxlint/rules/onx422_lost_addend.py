@@ -14,8 +14,7 @@ class LostAddend(Rule):
     """Object to a number that dynamo's optimizer leaves out, where it keeps a divisor or a logarithm from zero."""
 
     def on_small_addend(self, node: Node, seen: SmallAddend) -> Objections:
-        chosen = any(name in seen.text for name in _CHOSEN)
-        if not chosen and self._guards(node):
+        if not any(name in seen.text for name in _CHOSEN) and self._guards(node):
             message = f"dynamo's optimizer takes the small number for zero and leaves it out: `{seen.text}`"
             yield Objection(message, about="small numbers", among="file")
 
@@ -35,8 +34,7 @@ class LostAddend(Rule):
                 case cst.Call() if call_name(above) in _NOT_ZERO:
                     return True
                 case cst.Call() if call_name(above) in _QUOTIENTS:
-                    operands = [a for a in above.args if a.keyword is None or a.keyword.value == "other"]
-                    return node is operands[-1]
+                    return node is [a for a in above.args if a.keyword is None or a.keyword.value == "other"][-1]
                 case cst.Call() if call_name(above) in _GOES_ON:
                     root |= call_name(above) == "sqrt"
                 case cst.Assign() | cst.AnnAssign():

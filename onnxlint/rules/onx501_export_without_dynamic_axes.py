@@ -15,7 +15,7 @@ class ExportWithoutDynamicAxes(Rule):
         if call.model.startswith("torch.export") or call.api == "torch.export.export":
             return  # an exported program brings its own dynamic shapes, and may be meant for another backend
         written = {"dynamic_axes", "dynamic_shapes"} & set(call.arguments)  # a None that is written out is meant
-        asked = call.sized_on_request or any(None in (e.sizes or ()) for e in call.examples or ())  # for these sizes
+        asked = call.sized_on_request or any(None in (e.sizes or ()) for e in call.examples or ())  # by an option
         if call.tensor_inputs and not call.has_dynamic_axes and not written and not asked:
             argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"
             message = "the export names no dynamic axes: the file takes the example's sizes only, batch included"

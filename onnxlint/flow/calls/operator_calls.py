@@ -189,8 +189,8 @@ def _squeeze(call: Call) -> None:
     at = engine.frames[-1].statement_node
     if (t.dims is None or sizes) and not takes_item(call.node, at):
         sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
-        told = not gives_back(call.node, at, engine.frames[-1].body.function)  # who is given it may ask for its rank
-        fields: dict[str, Any] = {"sure": sure and told, "doubt": "axis" if told else "guess", "op": call.name}
+        used = not gives_back(call.node, at, engine.frames[-1].body.function)  # else a caller may ask for its rank
+        fields: dict[str, Any] = {"sure": sure and used, "doubt": "axis" if used else "guess", "op": call.name}
         engine.emit(observations.Squeeze, call.node, t.trace, about=t, **fields)
 
 

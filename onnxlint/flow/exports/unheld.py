@@ -36,7 +36,6 @@ _METHOD = re.compile(r"\s+def (\w+)\(self\b")
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _TRAINING = re.compile(r"\s*(?:el)?if self\.training(?: and [^:]*)?:")
 _WITH_KEYWORDS = re.compile(r"class \w+\([^)]*\b(?!metaclass)\w+=")  # by which a base may register it
-# Ten times as fast as `.*?` up to the quotes.
 _TALK = re.compile(r"""\"{3}[^"]*+(?:"(?!"")[^"]*+)*+"{3}|'{3}[^']*+(?:'(?!'')[^']*+)*+'{3}|#[^\n]*+""")
 
 
@@ -203,7 +202,7 @@ def _is_passed(name: str, text: str) -> bool:
 
 @lru_cache(maxsize=16)
 def code_of(text: str) -> str:
-    """A source without comments and long strings."""
+    """A source without comments and long strings; ten times as fast as by `.*?` up to the quotes."""
     return _TALK.sub("", text)
 
 

@@ -252,9 +252,8 @@ def arithmetic(
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
-    t, number = (b, a) if operator == "+" and isinstance(b, Tensor) else (a, b)
-    if operator in engine.table.curated["small addend"] and isinstance(t, Tensor) and dom.is_lost(number, t):
-        emit(engine, node, obs.SmallAddend, operator, "small addend", trace=t.trace, sure=not t.guessed)
+    if operator in engine.table.curated["small addend"]:
+        _small_addend(engine, a, b, node, operator)
     if operator == "+" and all(isinstance(v, Tensor) and v.kind == "bool" and not v.guessed for v in (a, b)):
         emit(engine, node, obs.Call, "+", "of bools", detail="of bools")
     if isinstance(a, Tensor) and isinstance(node, ast.AugAssign) and f"{operator}=" in engine.table.curated["in place"]:
@@ -264,6 +263,14 @@ def arithmetic(
         emit(engine, node, obs.ComplexCall, operator, "complex: imaginary", literal=True)
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
         emit(engine, node, obs.ComplexCall, operator, "complex: real", trace=a.trace, detail="pow")
+
+
+def _small_addend(engine: Lowering, a: Value, b: Value, node: ast.AST, how: str) -> None:
+    """`x + eps` or `x - eps` on what inputs make; what is taken from a number stays, measured."""
+    t, number = (b, a) if how == "+" and isinstance(b, Tensor) else (a, b)
+    number = dom.or_default(number)
+    if isinstance(t, Tensor) and t.source == "input" and isinstance(number, Const) and dom.is_lost(number.literal):
+        emit(engine, node, obs.SmallAddend, how, "small addend", trace=t.trace, sure=not t.guessed)
 
 
 def floor_division(engine: Lowering, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:

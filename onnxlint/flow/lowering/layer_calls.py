@@ -30,9 +30,9 @@ def build(name: str, args: dom.Args, kwargs: dom.Kwargs) -> dom.Layer:
     first = args[0] if args else None
     if name != "torch.nn.Sequential":
         first = first.items if isinstance(first, dom.Layer) else first
-        given = dom.Dict((), dom.UNKNOWN) if name.endswith("Dict") else dom.Seq(dom.UNKNOWN)
-        items = given if isinstance(first, (dom.Unknown, dom.Config)) else dom.Tuple((), "list")
-        items = first if isinstance(first, (dom.Tuple, dom.Seq, dom.Dict)) else items
+        if isinstance(first, (dom.Unknown, dom.Config)):  # some, that nobody knows
+            first = dom.Dict((), dom.UNKNOWN) if name.endswith("Dict") else dom.Seq(dom.UNKNOWN)
+        items = first if isinstance(first, (dom.Tuple, dom.Seq, dom.Dict)) else dom.Tuple((), "list")
     else:
         alone = first if len(args) == 1 else None
         if isinstance(alone, (dom.Unknown, dom.Config)):  # one layer, or a dict of some

@@ -84,8 +84,8 @@ def _tensor(call: Call) -> dom.Value:
     if call.op.endswith("Tensor") and (made := _by_sizes(call, call.args, None)) is not None:
         return made
     value = (call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")) or dom.UNKNOWN
-    engine, kind = call.engine, kind_of(call.kwargs.get("dtype"))
-    _use(engine, call, value)
+    _use(call.engine, call, value)
+    kind = kind_of(call.kwargs.get("dtype"))
     if isinstance(value, dom.Tensor):  # of one alone both exporters follow
         if call.op in ("as_tensor", "asarray"):
             return value

@@ -9,7 +9,6 @@ from pathlib import Path
 from onnxlint.project.pins import pinned_torch
 
 _NUMBER = re.compile(r"\d{1,9}")
-_version_of = cache(metadata.version)  # all that stands of a package is read for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ def choose(asked: str | None, origin: str, folder: Path | None) -> Choice:
         version, origin = pinned[0], f"torch {pinned[0]} in {pinned[1]}"
     else:
         try:
-            version = _version_of("torch")
+            version = metadata.version("torch")
             origin = f"torch {version} is installed"
         except metadata.PackageNotFoundError:
             return Choice(shipped()[-1], "the newest, as no torch is pinned or installed")

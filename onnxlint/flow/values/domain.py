@@ -659,15 +659,14 @@ def is_text(v: Value) -> bool:
 
 
 def is_switch(default: object) -> bool:
-    """True for a default that says which arm is taken, or may be lost, as opposed to a size."""
-    small = isinstance(default, (int, float)) and default <= LOST
-    return small or isinstance(default, (bool, str)) or default is None
+    """True for a default that says which arm is taken, or is too small for a file, as opposed to a size."""
+    none = isinstance(default, (int, float)) and default <= 0
+    return none or is_lost(default) or isinstance(default, (bool, str)) or default is None
 
 
-def is_lost(v: Value, t: Tensor) -> bool:
-    """True for a number that dynamo's optimizer takes for zero, and so leaves out of a sum with what inputs make."""
-    number = getattr(or_default(v), "literal", None)
-    return t.source == "input" and isinstance(number, float) and 0 < abs(number) <= LOST
+def is_lost(number: object) -> bool:
+    """True for a number that is not zero, and that dynamo's optimizer takes for zero: it leaves it out of a sum."""
+    return isinstance(number, float) and 0 < abs(number) <= LOST
 
 
 def or_default(v: Value) -> Value:

@@ -1,4 +1,4 @@
-"""Sizes that the code around them settles: forms of one input, an axis that a function stacks, a single element."""
+"""Sizes that the code around them settles: forms of one input, a single element, what is only given back."""
 
 import ast
 
@@ -45,10 +45,8 @@ def gives_back(call: ast.AST, statement: ast.AST | None, function: ast.AST) -> b
         return isinstance(statement, ast.Return) and statement.value is call
     names = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.lineno > (statement.end_lineno or 0)]
     read = [n for n in names if ast.unparse(n) == ast.unparse(statement.targets[0])]
-    match getattr(function, "body", ()):
-        case [*_, ast.Return(given)]:
-            return read == [given]
-    return False
+    last = getattr(function, "body", [None])[-1]
+    return isinstance(last, ast.Return) and read == [last.value]
 
 
 def may_be_list(at: ast.AST, function: ast.AST) -> bool:

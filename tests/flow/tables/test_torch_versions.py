@@ -36,7 +36,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
             raise metadata.PackageNotFoundError(name)
         return version
 
-    monkeypatch.setattr("onnxlint.flow.tables.torch_versions._version_of", answer)
+    monkeypatch.setattr("onnxlint.flow.tables.torch_versions.metadata.version", answer)
 
 
 def codes(*arguments: str) -> tuple[list[str], list[str]]:
