@@ -15,7 +15,7 @@ class LostAddend(Rule):
 
     def on_small_addend(self, node: Node, seen: SmallAddend) -> Objections:
         if not any(name in seen.text for name in _CHOSEN) and self._guards(node):
-            message = f"dynamo's optimizer takes the small number for zero and leaves it out: `{seen.text}`"
+            message = f"dynamo's optimizer drops the small number, so this may be zero in its file: `{seen.text}`"
             yield Objection(message, about="small numbers", among="file")
 
     def _guards(self, node: cst.CSTNode) -> bool:
