@@ -16,7 +16,7 @@ import torch
 
 class Cut(torch.nn.Module):
     def forward(self, image):
-        return image.mean(dim=(2, 3), keepdim=True).squeeze()
+        return image.mean(dim=(2, 3), keepdim=True).squeeze().flip(0)
 """
 
 

@@ -161,6 +161,13 @@ def test_a_squeeze_of_all_axes_where_the_function_gives(body: str, told: bool) -
     assert ("ONX205" in codes(body)) == told
 
 
+def test_a_squeeze_that_a_helper_gives_back_is_read_by_its_caller() -> None:
+    """A length that a method squeezes so, as in SeamlessM4T, is an output only where the caller makes nothing of it."""
+    helper = "\n\n    def lengths(self, x):\n        return x.sum(1).squeeze()\n"
+    found = findings_of(HEAD + "        return y[:, : self.lengths(x).max()]" + helper)
+    assert "ONX205" in {code for code, _, _ in found}
+
+
 def test_a_squeeze_of_the_one_element_that_item_takes() -> None:
     assert "ONX205" not in codes("n = x.argmax(-1).squeeze().item()\nreturn x * n")
     assert "ONX205" in codes("n = x.argmax(-1).squeeze().sum().item()\nreturn x * n")

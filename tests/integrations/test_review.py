@@ -27,7 +27,7 @@ GATE = HEAD + "class Gate(nn.Module):\n    def forward(self, x):\n        return
 BRANCH = GATE.replace("        return x * 2\n", "        if x.sum() > 0:\n            return x * 2\n        return x\n")
 OLD = HEAD + "class Old(nn.Module):\n    def forward(self, x):\n        return x + float(x.sum())\n"
 FAR = "".join(f"X{i} = {i}\n" for i in range(9))
-SQUEEZE = HEAD + "class Cut(nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return y.squeeze()\n"
+SQUEEZE = HEAD + "class Cut(nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return y.squeeze().flip(0)\n"
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +262,7 @@ def test_a_change_that_is_too_large_for_github_to_show(tmp_path: Path, service: 
         service.pull.file(name, None, status="added", changes=9)
     service.pull.file("small.py", "@@ -0,0 +1 @@\n+x", status="added", changes=1)
     commit(tmp_path, {"small.py": "x", "cut.py": SQUEEZE})
-    service.pull.file("cut.py", "@@ -7,0 +8 @@\n+        return y.squeeze()", changes=1)
+    service.pull.file("cut.py", "@@ -7,0 +8 @@\n+        return y.squeeze().flip(0)", changes=1)
     review(tmp_path, service)
     assert "GitHub shows no lines of `big.py`: nothing" in service.pull.reviews[0]["body"]
 

@@ -182,14 +182,14 @@ def _batch_norm(call: Call) -> None:
 
 
 def _squeeze(call: Call) -> None:
-    engine, t = call.engine, call.tensor
+    engine, t, frame = call.engine, call.tensor, call.engine.frames[-1]
     if call.arg(1, "dim") is not None or not call.args or t.source != "input":
         return
     sizes = [d for d in t.dims or () if isinstance(d, dom.Dim)]
-    at = engine.frames[-1].statement_node
-    if (t.dims is None or sizes) and not takes_item(call.node, at):
+    if (t.dims is None or sizes) and not takes_item(call.node, frame.statement_node):
         sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
-        used = not gives_back(call.node, at, engine.frames[-1].body.function)  # else a caller may ask for its rank
+        ends = engine.context.outermost and len(engine.frames) == 1  # with it, no layer comes to read the result
+        used = not (ends and gives_back(call.node, frame.statement_node, frame.body.function))
         fields: dict[str, Any] = {"sure": sure and used, "doubt": "axis" if used else "guess", "op": call.name}
         engine.emit(observations.Squeeze, call.node, t.trace, about=t, **fields)
 

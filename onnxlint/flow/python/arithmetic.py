@@ -112,8 +112,7 @@ class Arithmetic(Running):
         assert isinstance(dim, dom.Dim)
         if operator == "*" and isinstance(other, (dom.Tuple, dom.Seq)):  # [0] * n: the length is frozen
             sizes_as_numbers.repeated(self.engine, dim, node, other is a)
-            item = other.item if isinstance(other, dom.Seq) else other.items[0] if other.items else dom.UNKNOWN
-            return dom.Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
+            return dom.Seq(element(other), replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
         if operator == "//" and isinstance(node, ast.BinOp):
             sizes_as_numbers.negated_division(self.engine, node, a)
         x, y = dom.size_of(a), dom.size_of(b)
@@ -133,6 +132,8 @@ class Arithmetic(Running):
         for other in (a, b):
             if not isinstance(other, dom.Tensor):
                 self.engine.use(other, f"`{operator}`")
+            if operator == "*" and isinstance(other, (dom.Tuple, dom.Seq)):  # [0] * n, of a tensor n
+                return dom.Seq(element(other))
         tensors = [v for v in (a, b) if isinstance(v, dom.Tensor)]
         if len(tensors) == 2:
             if all(t.source == "input" for t in tensors):

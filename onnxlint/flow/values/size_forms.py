@@ -55,10 +55,8 @@ def may_be_list(at: ast.AST, function: ast.AST) -> bool:
     if not isinstance(name, ast.Name):
         return False
     asking = [n for n in nodes_of(function) if isinstance(n, ast.Call) and _asks_for_list(n, name.id)]
-    if not asking:
-        return False
     arms = (n for n in nodes_of(function) if isinstance(n, (ast.If, ast.IfExp)))
-    return not any(any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n)) for n in arms)
+    return bool(asking) and not any(any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n)) for n in arms)
 
 
 def _asks_for_list(call: ast.Call, name: str) -> bool:

@@ -58,6 +58,10 @@ def test_a_tensor_of_unknown_rank_says_nothing_of_it() -> None:
     [
         ("torch.tensor([x.sum()])", ["TensorFromPython torch.tensor tensor: torch.tensor([x.sum()])"]),
         ("torch.tensor(x)", []),
+        (
+            "torch.tensor([0] + [3] * x.sum() + [x.max()])",
+            ["TensorFromPython torch.tensor tensor: torch.tensor([0] + [3] * x.sum() + [x.max()])"],
+        ),
         ("torch.as_tensor(x)", []),
         ("torch.tensor(2.0)", []),
         ("torch.tensor(x.shape[0])", ["TensorFromPython torch.tensor size: torch.tensor(x.shape[0])"]),
