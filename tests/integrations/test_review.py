@@ -27,7 +27,9 @@ GATE = HEAD + "class Gate(nn.Module):\n    def forward(self, x):\n        return
 BRANCH = GATE.replace("        return x * 2\n", "        if x.sum() > 0:\n            return x * 2\n        return x\n")
 OLD = HEAD + "class Old(nn.Module):\n    def forward(self, x):\n        return x + float(x.sum())\n"
 FAR = "".join(f"X{i} = {i}\n" for i in range(9))
-SQUEEZE = HEAD + "class Cut(nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return y.squeeze().flip(0)\n"
+SQUEEZE = (
+    HEAD + "class Cut(nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return y.squeeze().flip(0)\n"
+)
 
 
 @pytest.fixture(scope="module")

@@ -55,8 +55,8 @@ def may_be_list(at: ast.AST, function: ast.AST) -> bool:
     if not isinstance(name, ast.Name):
         return False
     asking = [n for n in nodes_of(function) if isinstance(n, ast.Call) and _asks_for_list(n, name.id)]
-    arms = (n for n in nodes_of(function) if isinstance(n, (ast.If, ast.IfExp)))
-    return bool(asking) and not any(any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n)) for n in arms)
+    arms = (n for n in nodes_of(function) if isinstance(n, (ast.If, ast.IfExp)) and any(m is at for m in ast.walk(n)))
+    return bool(asking) and not any(a in asking for n in arms for a in ast.walk(n.test))
 
 
 def _asks_for_list(call: ast.Call, name: str) -> bool:
