@@ -267,8 +267,7 @@ def _value(path: Path, header: Mapping[str, tuple[str, int]], key: str, kind: ty
     try:
         return kind(value)
     except ValueError as error:
-        allowed = ", ".join(kind)
-        raise CatalogueError(f"{path}:{line}: {key} is `{value}`, which is not one of {allowed}") from error
+        raise CatalogueError(f"{path}:{line}: {key} is `{value}`, which is not one of {', '.join(kind)}") from error
 
 
 def _check_sections(rule: Contract) -> None:

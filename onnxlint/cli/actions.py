@@ -45,8 +45,7 @@ def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, 
         if slack and _write(ledger.file, baseline.without(ledger.allowed, slack)):
             code = FAILED
         elif slack:
-            gone = count(sum(number for _, number in slack), "finding")
-            tell(f"Removed {gone} from {display_path(ledger.file)}")
+            tell(f"Removed {count(sum(number for _, number in slack), 'finding')} from {display_path(ledger.file)}")
     files = {display_path(ledger.file) for ledger in ledgers}
     return replace(report, findings=tuple(f for f in report.findings if f.span.path not in files)), code
 

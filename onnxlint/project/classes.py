@@ -21,7 +21,7 @@ _LIBRARY_MODELS = (
     *("torchvision.models.", "timm.models.", "transformers.models.", "segmentation_models_pytorch."),
     *("monai.networks.", "torch_geometric.nn.", "kornia.", "torchaudio.models."),
 )
-_FOREIGN = ("paddle.", "tensorflow.", "keras.", "flax.", "jax.", "mindspore.", "mxnet.", "oneflow.")
+_FOREIGN = ("paddle.", "tensorflow.", "keras.", "flax.", "jax.", "mindspore.", "mxnet.", "oneflow.", "megengine.")
 MODULE_ROOTS = frozenset(
     (
         *("torch.nn.Module", "torch.nn.modules.module.Module", "torch.jit.ScriptModule"),

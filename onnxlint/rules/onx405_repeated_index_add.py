@@ -33,7 +33,6 @@ class RepeatedIndexAdd(Rule):
                 return None  # its size is needed too, and computing it twice is no fix
             view = ", ".join(":" if at == axis % rank else "None" for at in range(rank))
             index = site.expression(f"{{index}}[{view}].expand_as({{source}})", index=tight(index), source=source)
-        scatter = name.replace("index", "scatter")
-        template = f"{{tensor}}.{scatter}({{dim}}, {{index}}, {{source}})"
+        template = f"{{tensor}}.{name.replace('index', 'scatter')}({{dim}}, {{index}}, {{source}})"
         new = site.expression(template, tensor=tensor, dim=dim, index=index, source=source)
         return site.fix("use `scatter_add` with the index expanded", Safety.SAFE, site.replace(call, new))

@@ -19,8 +19,7 @@ class ExportWithoutDynamicAxes(Rule):
         if call.tensor_inputs and not call.has_dynamic_axes and not written and not asked:
             argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"
             message = "the export names no dynamic axes: the file takes the example's sizes only, batch included"
-            advice = f"name what varies: `{argument}={{...}}`"
-            yield Objection(message, advice)
+            yield Objection(message, f"name what varies: `{argument}={{...}}`")
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the file is another one, and an input whose first axis is no batch has to be told from the others."""

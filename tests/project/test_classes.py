@@ -88,6 +88,7 @@ def test_a_very_long_chain_of_bases_is_cut_and_noted(tmp_path: Path) -> None:
         ("from größe import BaseModel\nclass A(BaseModel): pass", False),
         ("from timm.models.vit import Vit\nclass A(Vit):\n    def forward(self, x): return x", True),
         ("import paddle.nn as pd\nclass A(pd.Layer):\n    def forward(self, x): return x", False),
+        ("import megengine.module as M\nclass A(M.Module):\n    def forward(self, x): return x", False),
         ("from flax.linen import Module\nclass A(Module):\n    def forward(self, x): return x", False),
         ("class A:\n    def forward(self, x): return x", False),
         ("class A(torch.autograd.Function):\n    def forward(self, x): return x", False),

@@ -53,8 +53,7 @@ def chosen(name: str, folder: Path, what: str, parameter: str) -> list[Saved]:
     meant = named(there, name)
     if not meant:
         hint = did_you_mean(name, [k.name for k in there]) if there else ""
-        fault = f"there is no {what} `{name}` in {display_path(folder)}{hint}"
-        raise click.BadParameter(fault, param_hint=parameter)
+        raise click.BadParameter(f"there is no {what} `{name}` in {display_path(folder)}{hint}", param_hint=parameter)
     return meant
 
 

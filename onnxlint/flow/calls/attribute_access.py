@@ -47,8 +47,7 @@ def _of_layer(_engine: InContext, owner: dom.Layer, name: str, _node: ast.AST) -
 
 def _of_dict(_engine: InContext, owner: dom.Dict, name: str, _node: ast.AST) -> dom.Value:
     """A method, or what a namespace holds under a name."""
-    held = () if hasattr(dict, name) else owner.items
-    return next((v for key, v in held if key == name), dom.Method(owner, name))
+    return next((v for key, v in (() if hasattr(dict, name) else owner.items) if key == name), dom.Method(owner, name))
 
 
 def _in_mode_of(owner: dom.Instance, v: dom.Value) -> dom.Value:
@@ -286,8 +285,7 @@ def items_of(engine: InContext, v: dom.Value, node: ast.AST) -> list[dom.Value]:
         return list(v.tensor.dims) if v.tensor.dims is not None else [dom.CONFIG]
     if isinstance(v, (dom.Data, dom.Array)):
         return [dom.Data(v.site, v.fixed, False, v.trace)]
-    plain = isinstance(v, (dom.Dict, dom.Config, dom.Const, dom.External, dom.Dim))
-    return [dom.CONFIG if plain else dom.UNKNOWN]
+    return [dom.CONFIG if isinstance(v, (dom.Dict, dom.Config, dom.Const, dom.External, dom.Dim)) else dom.UNKNOWN]
 
 
 def any_module_of(owner: dom.Instance) -> dom.Value:

@@ -236,8 +236,7 @@ def _module(call: OperatorCall) -> dom.Value:
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
         first = call.args[0] if call.args else None
-        data = first if isinstance(first, dom.Tensor) else dom.Tensor()
-        return replace(data, source="weight", made_at=None)
+        return replace(first if isinstance(first, dom.Tensor) else dom.Tensor(), source="weight", made_at=None)
     if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
         engine.emit(observations.DropoutCall, call.node, op=name)

@@ -347,5 +347,4 @@ class Interpreter(FunctionRuns):
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
         self.last_train = None
-        built = self.apply(factory, [], {}, NOWHERE)
-        return built, self.last_train
+        return self.apply(factory, [], {}, NOWHERE), self.last_train

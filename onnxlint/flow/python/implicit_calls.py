@@ -118,8 +118,7 @@ def _wrapped(
             wrapper = engine.apply(wrapper, [dom.External(DECORATED)], {}, NOWHERE)
     if not isinstance(wrapper, dom.Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
         return result
-    bound = [fn.bound] if fn.bound is not None else []
-    positional, named = _loosely(wrapper, [*bound, *args], kwargs)
+    positional, named = _loosely(wrapper, [*([fn.bound] if fn.bound is not None else []), *args], kwargs)
     with engine.decorating(result):
         return engine.apply(wrapper, positional, named, NOWHERE)
 

@@ -598,8 +598,7 @@ def first_dim(t: Tensor) -> Extent | None:
 
 def common_source(tensors: Iterable[Tensor]) -> str:
     """What a value depends on that is made from all of `tensors`."""
-    sources = {t.source for t in tensors}
-    return next((source for source in SOURCES if source in sources), "made")
+    return next((source for source in SOURCES if source in {t.source for t in tensors}), "made")
 
 
 Traced = TypeVar("Traced", bound="Tensor | Dim | Data | Shape")

@@ -238,8 +238,7 @@ class _Keeper:
         if label not in self._scripts:
             if len(self._scripts) >= _REPRODUCED:
                 return next(iter(self._scripts.values()))[0], e.trial
-            first = _REPRODUCED + 1 if self.eager.prelude else 1
-            self._scripts[label] = self._write(e, first + len(self._scripts))
+            self._scripts[label] = self._write(e, (_REPRODUCED + 1 if self.eager.prelude else 1) + len(self._scripts))
         return self._scripts[label]
 
     def _write(self, e: Explanation, number: int) -> tuple[str | None, Trial | None]:

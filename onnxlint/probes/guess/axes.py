@@ -56,8 +56,7 @@ def find_axes(bench: Bench, guess: Guesses) -> Shaped:
     for axes in _together([axis for axis, sizes in alone.items() if not sizes], slots):
         if not any(a in done for a in axes for done, _ in free) and (sizes := sizes_of(axes)):
             free.append((axes, sizes))
-    groups = _without_features(_named(free, slots), slots)
-    return _distinct(bench, guess, slots, _joint(bench, guess, groups))
+    return _distinct(bench, guess, slots, _joint(bench, guess, _without_features(_named(free, slots), slots)))
 
 
 def _size(slots: Mapping[str, Slot], axes: Sequence[Axis]) -> int:

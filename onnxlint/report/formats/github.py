@@ -51,8 +51,7 @@ def _at(path: str | None, line: int | None) -> dict[str, str]:
 
 def _line(name: str, fields: dict[str, str], message: str) -> str:
     values = {key: _data(value).replace(":", "%3A").replace(",", "%2C") for key, value in fields.items()}
-    properties = ",".join(f"{key}={value}" for key, value in values.items())
-    return f"::{name} {properties}::{_data(message)}"
+    return f"::{name} {','.join(f'{key}={value}' for key, value in values.items())}::{_data(message)}"
 
 
 def _data(text: str) -> str:

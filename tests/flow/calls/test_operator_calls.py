@@ -90,3 +90,28 @@ def test_a_generator_that_the_function_seeds_draws_the_same_each_time() -> None:
     body = "{}choice = np.random.choice(4, 2)\nreturn x[:, choice]"
     assert observed(body.format("np.random.seed(0)\n")) == []
     assert observed(body.format("")) == ["RandomDraw python: np.random.choice(4, 2)"]
+
+
+STATISTICS = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4, track_running_stats=False)
+
+    def forward(self, x: Tensor):
+        return {way}
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("self.norm(x)", {"torchscript": "export-error", "dynamo": "ok"}),
+        ("x + F.batch_norm(x, self.m, self.v, training=True)", {"torchscript": "ok", "dynamo": "wrong-values"}),
+    ],
+)
+def test_a_layer_without_running_statistics_is_refused_where_a_call_with_them_is_wrong(
+    way: str, told: dict[str, str]
+) -> None:
+    found = [f for f in reported(STATISTICS.format(way=way)) if f.code == "ONX307"]
+    assert told in [{e: str(outcome) for e, outcome in f.effects.items()} for f in found]
