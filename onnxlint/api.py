@@ -197,8 +197,7 @@ def check_model(
     request = _request({**settings, "exporters": wanted} | ({} if opset is None else {"opset": opset}))
     live = importlib.import_module("onnxlint.probes.live.live_models")
     live.rehearse()
-    call = live.Call(model, args, kwargs or {}, wanted, opset, dynamic)
-    snapshot = Snapshot(live.freeze(call, sys._getframe(1)))
+    snapshot = Snapshot(live.freeze(live.Call(model, args, kwargs or {}, wanted, opset, dynamic), sys._getframe(1)))
     try:
         capture = snapshot.capture
         governed, diagnostics = governing(Path(capture.files[0]) if capture.files else Path.cwd(), request)

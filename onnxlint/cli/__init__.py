@@ -108,8 +108,7 @@ def describe(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {os.path.basename(os.path.dirname(frames[-1].filename))}/" if frames else ""
     place += f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-    first = (str(error).splitlines() or [""])[0]
-    return f"internal error{place}: {type(error).__name__}: {first}"
+    return f"internal error{place}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
 def _harmless(message: str) -> str:

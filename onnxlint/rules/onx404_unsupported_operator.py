@@ -7,7 +7,10 @@ from onnxlint.rules.engine.site import Site, argument, dotted, has_star, indices
 from onnxlint.rules.helpers.export_edits import named
 
 _TITLE = "sort, and take the middle"
-_ADVICE = {"torch.utils.checkpoint.checkpoint": "checkpoint where `self.training` only, or pass `use_reentrant=False`"}
+_ADVICE = {
+    "torch.utils.checkpoint.checkpoint": "checkpoint where `self.training` only, or pass `use_reentrant=False`",
+    "torch.nn.functional.scaled_dot_product_attention": "unsqueeze a head axis, or flatten what is more into the batch",
+}
 _TELL_CAUSAL = "say whether the mask is causal (`is_causal=True` or `False`): torch reads that off its values otherwise"
 
 

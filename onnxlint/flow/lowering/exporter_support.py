@@ -151,8 +151,11 @@ def _filled_after(mask: str) -> re.Pattern[str]:
 
 
 def _attention(engine: Lowering, call: Call) -> None:
-    """A mask from the inputs: a row of it may be masked as a whole."""
-    mask = call.arg(3, "attn_mask")
+    """A query that has not four axes; a mask from the inputs, of which a row may be masked as a whole."""
+    query, mask = call.arg(0, "query"), call.arg(3, "attn_mask")
+    if isinstance(query, Tensor) and query.dims is not None and len(query.dims) != 4:
+        axes: dict[str, Any] = {"detail": f"a query of {len(query.dims)} axes", "sure": not query.guessed}
+        emit(engine, call.node, obs.Call, call.name, "attention: axes", call.op, trace=query.trace, **axes)
     if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
         return  # a bias of finite numbers hides no row as a whole
     node = argument(call.node, "attn_mask", 3)

@@ -154,8 +154,7 @@ def _compare_exactly(index: int, ours: Tensor, theirs: Tensor, wide: Tensor | No
     if not count:
         return None if bool(unlike.any()) else Difference(index, "", 0.0, passes=True)
     gap = (ours.double() - theirs.double()).abs()[wrong]
-    kind = "booleans" if theirs.dtype == torch.bool else "integers"
-    what = f"{count} of {theirs.numel()} {kind} differ"
+    what = f"{count} of {theirs.numel()} {'booleans' if theirs.dtype == torch.bool else 'integers'} differ"
     return Difference(index, what, float(gap.max()), _relative(gap, theirs[wrong]))
 
 

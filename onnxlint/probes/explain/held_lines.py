@@ -44,8 +44,7 @@ def judged(probe: Probe, eager: Eager, confirmation: Confirmation, places: list[
     if len(several) > 1 and not eager.costs.over(began):
         rest = [(effect, place) for effect, place in harmful if effect is not Effect.OTHER]
         harmful = [*rest, *hold.together(several)]
-    ranks = list(Effect)
-    return [place for _, place in sorted(harmful, key=lambda one: min(ranks.index(one[0]), 2))]
+    return [place for _, place in sorted(harmful, key=lambda one: min(list(Effect).index(one[0]), 2))]
 
 
 @dataclass(frozen=True, slots=True)

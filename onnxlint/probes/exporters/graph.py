@@ -234,8 +234,7 @@ class _Jit(Reader):
         if kind == "prim::Constant":
             self.values[outputs[0]] = (Input("constant", dict(_jit_attributes(node)).get("value", "None")),)
         elif kind == "prim::GetAttr":
-            owner = self._inputs(node.inputs())[0].text
-            self.values[outputs[0]] = (Input("parameter", f"{owner}.{node.s('name')}"),)
+            self.values[outputs[0]] = (Input("parameter", f"{self._inputs(node.inputs())[0].text}.{node.s('name')}"),)
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             self.values[outputs[0]] = folded(self._inputs(node.inputs()))
         else:

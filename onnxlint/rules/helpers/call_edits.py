@@ -50,8 +50,7 @@ def drop_argument(call: cst.Call, name: str) -> cst.Call | None:
         return None
     args = list(call.args)
     at = next(i for i, a in enumerate(args) if a.keyword is not None and a.keyword.value == name)
-    dropped = args.pop(at)
-    before, after = _after(args[at - 1]) if at else call.whitespace_before_args, _after(dropped)
+    before, after = _after(args[at - 1]) if at else call.whitespace_before_args, _after(args.pop(at))
     gap = _joined(before, after)
     if not at:
         return call.with_changes(args=args, whitespace_before_args=gap)

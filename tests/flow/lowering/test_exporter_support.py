@@ -327,3 +327,21 @@ def test_a_default_that_somebody_changes_is_not_left_out() -> None:
         )
         == []
     )
+
+
+ATTENTION = """
+class M(nn.Module):
+    def forward(self, x: torch.Tensor):
+        b, n, c = x.shape
+        q = nn.functional.linear(x, self.w).reshape({shape})
+        return F.scaled_dot_product_attention(q, q, q)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [("b, n, 8", True), ("b, 2, n, 8", False), ("b, 2, -1, n, 8", True), ("self.shape", False)],
+)
+def test_attention_over_other_than_four_axes_which_dynamo_asserts(shape: str, told: bool) -> None:
+    found = [(code, exporters) for code, _, exporters in findings_of(ATTENTION.format(shape=shape))]
+    assert found == ([("ONX404", ("dynamo",))] if told else [])
