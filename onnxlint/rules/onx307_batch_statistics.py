@@ -1,12 +1,10 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import BatchNormCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, is_name
 from onnxlint.rules.helpers.call_edits import set_argument
-
-_UNTRACKED = {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.OK}  # a layer without running statistics
 
 
 class BatchStatistics(Rule):
@@ -16,7 +14,7 @@ class BatchStatistics(Rule):
 
     def on_batch_norm_call(self, node: Node, call: BatchNormCall) -> Objections:
         message = f"`{call.text}` normalises by the statistics of each batch, in eval mode too"
-        yield Objection(message, effects=None if call.op.endswith("batch_norm") else _UNTRACKED)
+        yield Objection(message, effects=call.outcomes or None)
 
     def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
         """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""

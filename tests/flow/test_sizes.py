@@ -165,7 +165,7 @@ def test_a_squeeze_of_all_axes_where_the_function_gives(body: str, told: bool) -
 
 
 def test_a_squeeze_that_a_helper_gives_back_is_read_by_its_caller() -> None:
-    """A length that a method squeezes so, as in SeamlessM4T, is an output only where the caller makes nothing of it."""
+    """Lengths that a method squeezes so, as in SeamlessM4T, are no output of the model."""
     helper = "\n\n    def lengths(self, x):\n        return x.sum(1).squeeze()\n"
     found = findings_of(HEAD + "        return y[:, : self.lengths(x).max()]" + helper)
     assert "ONX205" in {code for code, _, _ in found}

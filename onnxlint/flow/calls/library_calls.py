@@ -247,7 +247,7 @@ def _module(call: OperatorCall) -> dom.Value:
         unexportable_calls.emit(engine, call.node, observations.Call, "nn.Unflatten", "unflatten: built", short)
     tracked = call.kwargs.get("track_running_stats")
     if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, dom.Const) and tracked.literal is False:
-        engine.emit(observations.BatchNormCall, call.node, op=name, always=True)
+        unexportable_calls.emit(engine, call.node, observations.BatchNormCall, name, "untracked", short, always=True)
     return layer_calls.build(name, call.args, call.kwargs)
 
 

@@ -347,4 +347,5 @@ class Interpreter(FunctionRuns):
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
         self.last_train = None
-        return self.apply(factory, [], {}, NOWHERE), self.last_train
+        built = self.apply(factory, [], {}, NOWHERE)
+        return built, self.last_train

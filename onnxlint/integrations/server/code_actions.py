@@ -108,7 +108,8 @@ class Offer:
             outside = os.path.join(self.project.root, edit.path) != self.document.path
             if outside or edit.end[0] > len(self.places.lines):
                 return None
-        return [self.places.edit(edit, newline_of(self.document.text)) for edit in wanted]
+        newline = newline_of(self.document.text)
+        return [self.places.edit(edit, newline) for edit in wanted]
 
     def _changed_lines(self, after: str) -> list[types.TextEdit]:
         """The lines that differ, where no line came or went."""
