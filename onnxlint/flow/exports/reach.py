@@ -24,7 +24,7 @@ from onnxlint.flow.exports.set_lengths import of_set_length
 from onnxlint.flow.exports.unheld import Unheld, code_of, has_layers, is_overridden, names_layers, unconfigured, unnamed
 from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, common_folder, name_of, source_of
 from onnxlint.flow.state.problems import Guard
-from onnxlint.project.classes import ClassInfo, ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.configurations import Configurations
 from onnxlint.project.modules import imported
 from onnxlint.project.outline import LIBRARIES, dotted
@@ -429,7 +429,7 @@ class Reach:
 def _runs_nowhere(c: ClassInfo) -> str:
     """Why the forward of a class is part of no export, by its own text."""
     forward, text = c.find_method("forward"), c.text
-    if forward is not None and "return" not in forward.text:
+    if forward is not None and "return" not in forward.text and not _fills_its_input(forward):
         return "its forward returns nothing"
     if forward is not None and forward.cls is c and is_overridden(c):
         return "nothing builds it, and each class derived from it has another forward"
@@ -438,6 +438,12 @@ def _runs_nowhere(c: ClassInfo) -> str:
     if "jit.script(" in text and not has_layers(c) and _SCRIPTS_ITSELF.search(text) and "onnx" not in text.lower():
         return _SCRIPTED
     return ""
+
+
+def _fills_its_input(forward: FunctionUnit) -> bool:
+    """True for a forward that puts its results into a dict that it is given."""
+    names = "|".join(p.arg for p, _ in forward.positional[1:])
+    return re.search(rf"^[ \t]+(?:{names})(?:\.update\(|\[[^\[\]]+\] *=(?!=))", forward.text, re.MULTILINE) is not None
 
 
 def with_reach(

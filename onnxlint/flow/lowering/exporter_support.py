@@ -68,17 +68,27 @@ def _by_table(engine: Lowering, call: Call, entry: Op) -> bool:
 
 def _of_truths(engine: Lowering, call: Call) -> Mapping[str, Outcome]:
     """Measured: ONNX Runtime has no form of these operators for truth values, and TorchScript none of a literal one."""
-    for form in ("of bools: literal", "of bools"):
+    for form in ("of bools: literal", "of bools: positions", "of bools"):
         entry = engine.table.curated[form].get(call.op.rstrip("_"))
         if entry is None or "dtype" in call.kwargs or (entry.limit and engine.context.opset >= entry.limit):
+            continue
+        if form == "of bools: positions" and not _takes_positions(engine.frames[-1].statement_node):
             continue
         values = [call.arg(*place) for place in entry.arguments]
         tensors = [v for v in values if isinstance(v, Tensor) and v.kind == "bool" and not v.guessed]
         literals = [v for v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
         fits = len(tensors) + len(literals) == len(values) and any(t.source == "input" for t in tensors)
-        if fits and (literals or form == "of bools"):
+        if fits and (literals or form != "of bools: literal"):
             return entry.outcomes
     return {}
+
+
+def _takes_positions(statement: ast.stmt | None) -> bool:
+    """True for `values, positions = mask.max(1)`: these are found by an ArgMax, which takes no truth values."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name(id=name)])], value=ast.Call()):
+            return name.strip("_") != ""
+    return False
 
 
 def _distances(engine: Lowering, call: Call) -> None:

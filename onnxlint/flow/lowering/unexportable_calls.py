@@ -198,9 +198,12 @@ def _autocast(engine: Lowering, name: str, args: dom.Args, kwargs: dom.Kwargs, n
 
 def guarded(engine: Lowering, depth: int = 0) -> bool:
     """True where an `if` or a `try` stands around what runs, in so many of the innermost functions (0: all): there may
-    be a way without it."""
-    frames = (f for f in engine.frames[-depth:] if not f.body.of_file and f.statement_node is not None)
-    return any(f.statement_node in _guarded(f.body.function) for f in frames)
+    be a way without it. An `if` that is decided is none around a kernel of the project's own."""
+    frames = [f for f in engine.frames[-depth:] if not f.body.of_file and f.statement_node is not None]
+    own = engine.frames[-1].unit is not None and engine.frames[-1].unit.of_autograd
+    return any(
+        f.statement_node in _guarded(f.body.function) and not (own and f.is_certain(f.statement_node)) for f in frames
+    )
 
 
 @lru_cache(maxsize=256)

@@ -53,6 +53,11 @@ def dotted(engine: Defining, full: str, importer: ModuleInfo) -> Value:
         origin = engine.project.module(".".join(parts[:cut]), importer)
         if origin is None:
             continue
+        package = engine.project.module(full.rpartition(".")[0], importer) if cut == len(parts) > 1 else None
+        if package is not None and package.is_package and package.aliases.get(parts[-1]) != full:
+            shadowing = engine.global_value(package, parts[-1], strict=True)  # `from .pool import pool`
+            if shadowing != UNKNOWN:
+                return shadowing
         v: Value = PyModule(origin)
         for name in parts[cut:]:
             inner = engine.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN

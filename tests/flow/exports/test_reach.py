@@ -390,7 +390,15 @@ def test_a_class_that_reads_what_no_export_has(first: str, layer: str, why: str)
     assert _outside({"model.py": _net("Net"), "own.py": own}) == {"model.py": "", "own.py": why}
 
 
-@pytest.mark.parametrize(("last", "why"), [("y = -x", "its forward returns nothing"), ("return -x", "")])
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        ("y = -x", "its forward returns nothing"),
+        ("y.update({'out': x})", "its forward returns nothing"),
+        ("return -x", ""),
+        ("x.update({'out': x})", ""),
+    ],
+)
 def test_a_class_whose_forward_ends_with(last: str, why: str) -> None:
     tried = _net("Tried").replace("return x", "x = x + 1").replace("return -x", last)
     assert _outside({"model.py": _net("Model"), "tried.py": tried}) == {"model.py": "", "tried.py": why}

@@ -189,6 +189,8 @@ TRUTHS = {
     "written into a slice": ("seen[:, 0] = False\nreturn seen", []),
     "numbers written through a mask": ("y = x.clone()\ny[seen] = 0\nreturn y", []),
     "the greater, below opset 20": ("return seen.max()", ["ONX408"]),
+    "the positions of the greater": ("values, at = seen.max(-1)\nreturn at", ["ONX408"]),
+    "the greater of each row": ("return seen.any(-1)", []),
     "numbers filled": ("return x.masked_fill(seen, 0)", []),
     "numbers chosen": ("return torch.where(seen, x, scores)", []),
     "a mask times numbers": ("return torch.maximum(seen.mul(x), scores)", []),

@@ -571,6 +571,13 @@ def test_what_an_autograd_function_calls_in_a_package_of_its_own_is_a_kernel(cal
     assert ("ONX409" in found) is kernel
 
 
+@pytest.mark.parametrize(("flag", "shown"), [("fast = True", 1), ("fast = False", 0), ("fast = x.is_cuda", 0)])
+def test_a_kernel_in_an_arm_that_is_decided_has_no_way_around(flag: str, shown: int) -> None:
+    arms = f"{flag}\n        if fast:\n            return Fast.apply(x)\n        return x"
+    model = KERNELS.format(called="built.run").replace("return Fast.apply(x)", arms)
+    assert [code for code, *_ in findings_of(model)].count("ONX409") == shown
+
+
 def test_a_legacy_constructor_of_cuda_is_one_of_torch() -> None:
     model = "class M(nn.Module):\n    def forward(self, x):\n        return torch.cuda.FloatTensor(x.size(0), 3) + x\n"
     assert {code for code, _, _ in findings_of(model)} == {"ONX203"}

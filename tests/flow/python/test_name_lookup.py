@@ -69,3 +69,18 @@ def test_the_versions_of_torch_and_of_torchvision_are_those_of_the_table() -> No
     assert of_a_library(engine, "torch.__version__") == Const("2.13.0")
     assert of_a_library(engine, "torchvision.__version__") == Const("0.28.0")
     assert of_a_library(engine, "numpy.__version__") == External("numpy.__version__")
+
+
+def test_what_a_package_binds_hides_its_module_of_the_same_name() -> None:
+    files = {
+        "model.py": "from ops import pool\nfrom ops.pool import pool as own\nfrom ops import act\n",
+        "ops/__init__.py": "from .pool import pool\nfrom . import act\n",
+        "ops/pool.py": "def pool(x): ...\n",
+        "ops/act.py": "def act(x): ...\n",
+    }
+    engine, info = running(project_of(files))
+    for name in ("pool", "own"):
+        value = engine.global_value(info, name)
+        assert isinstance(value, Function)
+        assert value.unit.qualname == "pool"
+    assert isinstance(engine.global_value(info, "act"), PyModule)
