@@ -89,8 +89,8 @@ def _spares_targets(own: set[str], forward: set[str]) -> bool:
 
 
 def _asked_for(unit: FunctionUnit) -> set[str]:
-    """The parameters that a method asks for, and what it unpacks them into: `texts, lengths, mels = batch`."""
-    names = {p.arg for p, default in unit.positional[1:] if default is None}
+    """The parameters that a method asks for, or is trained by, and what it unpacks: `texts, lengths, mels = batch`."""
+    names = {p.arg for p, default in unit.positional[1:] if default is None or p.arg in ("targets", "labels")}
     batches = re.findall(r"^[ \t]+\(?((?:\w+,[ \\\n]*)+\w+)\)? = (\w+)$", unit.text, re.MULTILINE)
     return names.union(*(re.findall(r"\w+", parts) for parts, batch in batches if batch in names))
 

@@ -56,6 +56,7 @@ _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openv
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _TEST_FOLDERS = ("test", "tests", "testing", "unittests")
 _DEMO_FOLDERS = ("demo", "demos", "tutorial", "tutorials")
+_INFERRING = "infer inference forward_test recognize predict generate sample synthesize translate transcribe".split()
 _VENDORED_FOLDERS = "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies".split()
 _VENDORED = "another project's code, which this one holds a copy of"
 _MEASURING = ("bench", "benchmark", "benchmarks")
@@ -456,7 +457,7 @@ def with_reach(
     scripts = (source_of(info, name.partition(".")[0]) for info, name in reach.exporting)
     called = methods_called(scripts, [source_of(info, name.partition(".")[0]) for info, name, _ in reach.roots])
     set_length, flags = of_set_length(modules), keys_of_flags(modules)
-    inferring = tuple(n for n in ("infer", "inference") if any(f".{n}(" in info.source.text for info in modules))
+    inferring = tuple(n for n in _INFERRING if any(f".{n}(" in info.source.text for info in modules))
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}

@@ -514,6 +514,7 @@ def speak(model, text):
     ("name", "called", "more", "hit"),
     [
         ("infer", "infer", "", ["ONX101"]),
+        ("recognize", "recognize", "", ["ONX101"]),
         ("inference", "inference", "z, ", ["ONX305", "ONX305"]),
         ("other", "other", "", ["ONX305", "ONX305"]),
         ("infer", "forward", "", ["ONX305", "ONX305"]),
@@ -524,6 +525,13 @@ def test_a_method_in_use_that_infers_without_the_targets_is_what_is_exported(
 ) -> None:
     found = findings_of(SPEAKING.format(name=name, called=called, more=more))
     assert sorted(code for code, _, _ in found) == hit
+
+
+@pytest.mark.parametrize(("parameter", "hit"), [("targets=None", ["ONX101"]), ("y=None", ["ONX305", "ONX305"])])
+def test_targets_that_may_be_left_out_are_those_of_training(parameter: str, hit: list[str]) -> None:
+    source = SPEAKING.format(name="infer", called="infer", more="")
+    source = source.replace("forward(self, x, y)", f"forward(self, x, {parameter})").replace("sound(y)", "sound(x)")
+    assert sorted(code for code, _, _ in findings_of(source)) == hit
 
 
 @pytest.mark.parametrize(
