@@ -10,6 +10,7 @@ import msgspec
 
 K = TypeVar("K")
 T = TypeVar("T")
+Sources = Callable[[str], list[str]]  # the lines of a file by its path; none where there is no such file
 
 EXPORTERS = ("torchscript", "dynamo")
 EXPORTER_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}  # as sentences have them

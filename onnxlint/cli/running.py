@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 
 from onnxlint.base import interrupts
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import Diagnostic, ModelStatus, Report, Severity, VerdictKind
+from onnxlint.base.records import Diagnostic, ModelStatus, Report, Severity, Sources, VerdictKind
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, encode, tell, wants_color, wants_links, width, write_file
 from onnxlint.report import MACHINE_FORMATS
@@ -91,9 +91,7 @@ def finish(report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Mappi
     return interrupts.exit_code()
 
 
-def rendered_as(
-    form: str, report: Report, asked: Asked, sources: Callable[[str], list[str]] | None, *, color: bool = False
-) -> str:
+def rendered_as(form: str, report: Report, asked: Asked, sources: Sources | None, *, color: bool = False) -> str:
     """Return the report in an output format, as the flags and the terminal want it."""
     from onnxlint.report import render
 
@@ -102,7 +100,7 @@ def rendered_as(
     return render(report, form, sources=sources, catalogue=load_catalogue(), **look)
 
 
-def _write_page(report: Report, asked: Asked, sources: Callable[[str], list[str]]) -> bool:
+def _write_page(report: Report, asked: Asked, sources: Sources) -> bool:
     """Write the page of `--report`; return whether that went well, which does not depend on a browser."""
     from onnxlint.report.html import page
 

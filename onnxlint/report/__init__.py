@@ -2,11 +2,11 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from onnxlint.base.catalogue import Contract
-from onnxlint.base.records import Report
+from onnxlint.base.records import Report, Sources
 
 FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit")
 MACHINE_FORMATS = frozenset({"json", "sarif", "gitlab", "rdjson", "junit"})  # always UTF-8, whatever the terminal is
@@ -19,7 +19,7 @@ def render(
     color: bool,
     width: int,
     show_all: bool,
-    sources: Callable[[str], list[str]] | None,
+    sources: Sources | None,
     catalogue: Mapping[str, Contract],
     quiet: bool = False,
     links: bool = False,

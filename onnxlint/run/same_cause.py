@@ -1,13 +1,13 @@
 """One cause, one finding: what stems from one value, or one decision, is shown at one place, which names the others."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import PurePath
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import Finding, Outcome, Report, Severity, VerdictKind, grouped, number_frozen
+from onnxlint.base.records import Finding, Outcome, Report, Severity, Sources, VerdictKind, grouped, number_frozen
 from onnxlint.project.outline import is_compiled
 from onnxlint.report.common.words import hidden
 from onnxlint.source.parse import source_lines
@@ -18,7 +18,7 @@ _WORD = re.compile(r"\w+")
 _LONG = 20  # lines of a function that are no accident where they are the same
 
 
-def one_per_cause(report: Report, sources: Callable[[str], list[str]] = source_lines) -> Report:
+def one_per_cause(report: Report, sources: Sources = source_lines) -> Report:
     """The report with one finding for each cause; notes and what was not reproduced stay as they are.
 
     It is for showing: baselines, comments that silence a line and fixes go by each finding of its own. Of a definition
@@ -95,9 +95,7 @@ def _follow(members: Sequence[Finding], origin: Sequence[Finding]) -> bool:
     return all(lines & assigned for assigned in values) and all(harmed.issuperset(f.effects) for f in members)
 
 
-def _one_of_copies(
-    findings: Sequence[Finding], sources: Callable[[str], list[str]], once: Set[str]
-) -> tuple[Finding, ...]:
+def _one_of_copies(findings: Sequence[Finding], sources: Sources, once: Set[str]) -> tuple[Finding, ...]:
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for f in filterfalse(hidden, findings):
         name = _name_in_file(f) if f.code in once else f.symbol.rpartition(".")[2]

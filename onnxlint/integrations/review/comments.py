@@ -1,18 +1,16 @@
 """What a review says: one comment for a finding, and the summary."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety, short_digest
+from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety, Sources, short_digest
 from onnxlint.integrations.review.diff_places import Place, PullDiff
 from onnxlint.integrations.review.markdown import block, code, text
 from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.hunks import Hunk, hunks
 from onnxlint.report.common.printed import steering
-
-Sources = Callable[[str], list[str]]
 
 _LONGEST = 60_000  # characters of one text; GitHub takes 65,536
 _LONGEST_LIST = 12_000  # of one list in it
@@ -133,11 +131,9 @@ def _title(finding: Finding) -> str:
 
 def _drawn(hunk: Hunk, sources: Sources) -> list[str]:
     before = [line.rstrip("\r\n") for line in sources(hunk.path)][hunk.first - 1 : hunk.last]
-    return [
-        f"@@ {words.clean(hunk.path)}:{hunk.first} @@",
-        *(f"-{words.visible(line.expandtabs(4))}" for line in before),
-        *(f"+{words.visible(line.expandtabs(4))}" for line in hunk.lines),
-    ]
+    rows = [*(("-", line) for line in before), *(("+", line) for line in hunk.lines)]
+    shown = (f"{sign}{words.visible(line.expandtabs(4))}" for sign, line in rows)
+    return [f"@@ {words.clean(hunk.path)}:{hunk.first} @@", *shown]
 
 
 @dataclass(frozen=True, slots=True)

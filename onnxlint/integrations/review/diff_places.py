@@ -7,7 +7,8 @@ from typing import Any
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
-Sources = Callable[[str], Sequence[str]]
+from onnxlint.base.records import Sources
+
 MOST = 5_000_000  # comparisons of lines to find the hunks of one file: they take seconds
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint import verdicts
-from onnxlint.base.records import Finding, Report, grouped
+from onnxlint.base.records import Finding, Report, Sources, grouped
 from onnxlint.integrations.review import ReviewError, comments
 from onnxlint.integrations.review.diff_places import Place, PullDiff, read_files
 from onnxlint.report.common.words import badness, hidden
@@ -47,7 +47,7 @@ class Reviewer:
     head: str
     server: str
     most: int
-    sources: comments.Sources
+    sources: Sources
     warn: Callable[[str], None]
     part: str = ""
     show_all: bool = False

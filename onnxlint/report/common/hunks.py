@@ -1,11 +1,11 @@
 """A fix as whole lines: what a reviewer's suggestion replaces, and by what."""
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.base.edits import apply_edits
-from onnxlint.base.records import Edit, Fix
+from onnxlint.base.records import Edit, Fix, Sources, grouped
 
 Opcode = tuple[str, int, int, int, int]
 
@@ -55,7 +55,7 @@ class Edited:
         return "".join(f"{line}\n" for line in lines)
 
 
-def hunks(fix: Fix, sources: Callable[[str], list[str]]) -> list[Hunk]:
+def hunks(fix: Fix, sources: Sources) -> list[Hunk]:
     """What the edits of a fix replace, in order; empty where they do not fit the source.
 
     What is inserted takes the line before it along, or the first line of the file, since a hunk replaces something.
@@ -75,13 +75,11 @@ def hunks(fix: Fix, sources: Callable[[str], list[str]]) -> list[Hunk]:
     return replaced
 
 
-def edited(fix: Fix, sources: Callable[[str], list[str]]) -> list[Edited]:
+def edited(fix: Fix, sources: Sources) -> list[Edited]:
     """What a fix makes of each file that it changes; nothing where an edit does not fit a file."""
+    by_path = grouped(fix.edits, lambda edit: edit.path)
     try:
-        return [
-            _edited(path, sources(path), [edit for edit in fix.edits if edit.path == path])
-            for path in dict.fromkeys(edit.path for edit in fix.edits)
-        ]
+        return [_edited(path, sources(path), edits) for path, edits in by_path.items()]
     except ValueError:  # the file changed since it was checked
         return []
 

@@ -24,15 +24,6 @@ def nothing(report: Report) -> str:
     return "Nothing was found."
 
 
-def proven(report: Report) -> bool:
-    """Whether a report without a finding says that the models export well: all of them were probed, to the end."""
-    return (
-        not (report.interrupted or words.failed(report))
-        and bool(report.models)
-        and all(m.status is ModelStatus.PROBED for m in report.models)
-    )
-
-
 def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
     """The one line at the end: what was found, what was looked at and, where `timed`, how long it took."""
     shown = [finding for finding in report.findings if show_all or not words.hidden(finding)]

@@ -1,19 +1,16 @@
 """reviewdog's diagnostic format, rdjson: findings with the lines that a fix replaces, as it posts them in reviews."""
 
-from collections.abc import Callable
 from typing import Any
 
-from onnxlint.base.records import Finding, ModelStatus, Report, Severity, Span
+from onnxlint.base.records import Finding, ModelStatus, Report, Severity, Sources, Span
 from onnxlint.report.common import words
 from onnxlint.report.common.checkout import as_text
 from onnxlint.report.common.hunks import hunks
 
-Sources = Callable[[str], list[str]] | None
-
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
 
 
-def rdjson(report: Report, whole: Report, sources: Sources) -> dict[str, Any]:
+def rdjson(report: Report, whole: Report, sources: Sources | None) -> dict[str, Any]:
     """A `DiagnosticResult` as github.com/reviewdog/reviewdog describes it in proto/rdf."""
     diagnostics = [_finding(finding, sources) for finding in report.findings]
     unprobed = (model for model in report.models if model.status is ModelStatus.NOT_PROBED and model.path)
@@ -25,7 +22,7 @@ def rdjson(report: Report, whole: Report, sources: Sources) -> dict[str, Any]:
     return {"source": {"name": "onnxlint"}, "diagnostics": diagnostics}
 
 
-def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
+def _finding(finding: Finding, sources: Sources | None) -> dict[str, Any]:
     result: dict[str, Any] = {
         "message": words.sentence_of(finding),
         "location": {"path": as_text(finding.span.path), "range": _range(finding.span, sources)},
@@ -33,13 +30,8 @@ def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
         "code": {"value": finding.code},
     }
     if finding.trace:
-        result["related_locations"] = [
-            {
-                "message": words.clean(step.message),
-                "location": {"path": as_text(step.path), "range": {"start": {"line": step.line}}},
-            }
-            for step in finding.trace
-        ]
+        steps = ((words.clean(s.message), as_text(s.path), {"start": {"line": s.line}}) for s in finding.trace)
+        result["related_locations"] = [{"message": m, "location": {"path": p, "range": r}} for m, p, r in steps]
     if sources is not None and finding.fix is not None and finding.fix.edits:
         result["suggestions"] = [
             {"range": {"start": {"line": hunk.first}, "end": {"line": hunk.last}}, "text": "\n".join(hunk.lines)}
@@ -49,7 +41,7 @@ def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
     return result
 
 
-def _range(span: Span, sources: Sources) -> dict[str, Any]:
+def _range(span: Span, sources: Sources | None) -> dict[str, Any]:
     """Columns are bytes of UTF-8 there; without the source, which tells them, the range is whole lines."""
     lines = sources(span.path) if sources is not None else []
     if not 1 <= span.line <= span.end_line <= len(lines):

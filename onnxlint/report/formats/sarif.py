@@ -22,11 +22,8 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> d
     """Render `report` as one run; rules are those that have a finding, notifications those of `whole`."""
     codes = sorted({finding.code for finding in report.findings if finding.code in catalogue})
     index = {code: i for i, code in enumerate(codes)}
-    driver = {
-        "name": "onnxlint",
-        "version": report.tool.get("onnxlint", "0"),
-        "rules": [_rule(catalogue[code]) for code in codes],
-    }
+    rules = [_rule(catalogue[code]) for code in codes]
+    driver = {"name": "onnxlint", "version": report.tool.get("onnxlint", "0"), "rules": rules}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -73,27 +70,21 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _code_flow(finding: Finding) -> dict[str, Any]:
-    steps = [
-        {"location": _location(Span(step.path, step.line, 1, step.line, 1), message=words.clean(step.message))}
-        for step in finding.trace[-(_MOST_STEPS - 1) :]
-    ]
-    last = {"location": _location(finding.span, message=words.clean(finding.message))}
-    return {"threadFlows": [{"locations": [*steps, last]}]}
+    steps = ((Span(s.path, s.line, 1, s.line, 1), s.message) for s in finding.trace[-(_MOST_STEPS - 1) :])
+    flow = (*steps, (finding.span, finding.message))
+    locations = [{"location": _location(span, message=words.clean(message))} for span, message in flow]
+    return {"threadFlows": [{"locations": locations}]}
 
 
 def _location(span: Span, *, symbol: str = "", message: str = "") -> dict[str, Any]:
-    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": _artifact(span.path), "region": _region(span)}}
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    region = {"startLine": max(1, span.line)} if start >= end else _between(start, end)  # an empty one is a whole line
+    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": _artifact(span.path), "region": region}}
     if symbol:
         location["logicalLocations"] = [{"fullyQualifiedName": symbol}]
     if message:
         location["message"] = {"text": message}
     return location
-
-
-def _region(span: Span) -> dict[str, int]:
-    """The whole line if the span is empty."""
-    start, end = (span.line, span.column), (span.end_line, span.end_column)
-    return {"startLine": max(1, span.line)} if start >= end else _between(start, end)
 
 
 def _between(start: tuple[int, int], end: tuple[int, int]) -> dict[str, int]:
@@ -110,13 +101,10 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    return {
-        "description": {"text": words.clean(fix.title)},
-        "artifactChanges": [
-            {"artifactLocation": _artifact(name), "replacements": [_replacement(edit) for edit in edits]}
-            for name, edits in groupby(sorted(fix.edits, key=attrgetter("path")), key=attrgetter("path"))
-        ],
-    }
+    by_file = groupby(sorted(fix.edits, key=attrgetter("path")), key=attrgetter("path"))
+    replaced = ((_artifact(name), [*map(_replacement, edits)]) for name, edits in by_file)
+    changes = [{"artifactLocation": artifact, "replacements": replacements} for artifact, replacements in replaced]
+    return {"description": {"text": words.clean(fix.title)}, "artifactChanges": changes}
 
 
 def _replacement(edit: Edit) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The full text report: each finding with frame, trace, effects, evidence and remedy; the models; a summary line."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
@@ -12,14 +12,12 @@ from rich.text import Text
 from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
-from onnxlint.base.records import Finding, ModelStatus, Outcome, Report, Severity, VerdictKind
+from onnxlint.base.records import Finding, ModelStatus, Outcome, Report, Severity, Sources, VerdictKind
 from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.console import Page
 from onnxlint.report.common.frames import GUTTER, code_frame, source_text
 from onnxlint.report.common.hunks import edited
 from onnxlint.report.common.model_table import assumptions, model_list, model_table, slower, unprobed
-
-Sources = Callable[[str], list[str]]
 
 _COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _VERDICT_COLOURS = dict(zip(VerdictKind, ("red", "yellow", "green"), strict=True))

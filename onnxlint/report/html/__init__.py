@@ -3,24 +3,17 @@
 import base64
 import hashlib
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from onnxlint.base.catalogue import Contract
-from onnxlint.base.records import Report
+from onnxlint.base.records import Report, Sources
 
 NEEDED = ("jinja2", "markdown_it", "pygments")  # by onnxlint[report]
 _FOLDER = Path(__file__).parent / "templates"
 
 
-def page(
-    report: Report,
-    *,
-    show_all: bool,
-    sources: Callable[[str], list[str]],
-    catalogue: Mapping[str, Contract],
-    made: str = "",
-) -> str:
+def page(report: Report, *, show_all: bool, sources: Sources, catalogue: Mapping[str, Contract], made: str = "") -> str:
     """Render the page. What `--show all` adds is in it always, and without `show_all` it is filtered out at first.
 
     `sources(path)` is the lines of a file, `made` tells when it was written.

@@ -1,20 +1,19 @@
 """A report arranged as its page shows it: plain data for the templates, the surest findings first."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace as View
 
 from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
-from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Safety, Severity, VerdictKind
+from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Safety, Severity, Sources, VerdictKind
 from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.hunks import Edited, edited, hunks, in_groups
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.plot import plot
 
-Sources = Callable[[str], list[str]]
 Trials = Mapping[tuple[str, str], list[tuple[str, tuple[records.Tried, ...]]]]  # by model and exporter, for each call
 
 _ORDER = tuple(VerdictKind)  # most certain first
@@ -27,10 +26,8 @@ _PROMISES = {
 
 def overview(report: records.Report, *, show_all: bool, sources: Sources, catalogue: Mapping[str, Contract]) -> View:
     """Arrange a report: the surest findings first, then by place."""
-    ordered = sorted(
-        report.findings,
-        key=lambda f: (_ORDER.index(f.verdict), words.hidden(f), f.span.path, f.span.line, f.span.column, f.code),
-    )
+    in_place = sorted(report.findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))
+    ordered = sorted(in_place, key=lambda f: (_ORDER.index(f.verdict), words.hidden(f)))
     trials: Trials = defaultdict(list)
     for model in report.models:
         for exporter, result in model.exporters.items():
@@ -78,7 +75,8 @@ def _state(report: records.Report) -> str:
         return "confirmed"
     if kinds:
         return "suspected"
-    return "fine" if run_summary.proven(report) else "open"
+    probed = all(model.status is ModelStatus.PROBED for model in report.models) and not report.interrupted
+    return "fine" if report.models and probed else "open"  # only what was probed, to the end, is said to export well
 
 
 def _notices(report: records.Report) -> list[tuple[str, str, str, str]]:
@@ -140,18 +138,15 @@ def _exporter(finding: records.Finding, exporter: str, trials: Trials) -> View:
     effect = words.effect(finding, exporter)
     if not measured:
         effect = "is not affected" if outcome is Outcome.OK else f"expected: {effect}"
+    calls = ((seen, *call) for model, seen in inputs.items() for call in trials.get((model, exporter), ()))
+    plots = ((name, plot(tried, name, words.exporter_name(exporter), seen)) for seen, name, tried in calls)
     return View(
         key=exporter,
         state="open" if not measured or outcome is Outcome.SKIPPED else "good" if outcome is Outcome.OK else "bad",
         effect=effect,
         observations=[(one, one.repro not in scripts[:number] and one.repro) for number, one in enumerate(evidence)],
         sides=next((e.sides for e in evidence if e.sides), None),
-        plots=[
-            (name, drawn)
-            for model in inputs
-            for name, tried in trials.get((model, exporter), ())
-            if (drawn := plot(tried, name, words.exporter_name(exporter), inputs[model])) is not None
-        ],
+        plots=[(name, drawn) for name, drawn in plots if drawn is not None],
     )
 
 

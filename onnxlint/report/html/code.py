@@ -1,7 +1,7 @@
 """Source excerpts: lines as pieces of text, each with its kind of token and whether the finding is about it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
-from onnxlint.base.records import Span
+from onnxlint.base.records import Sources, Span
 from onnxlint.report.common.words import visible
 
 _TAB = 4
@@ -52,7 +52,7 @@ class Line:
 class Excerpts:
     """Excerpts of files, each read and lexed once."""
 
-    def __init__(self, sources: Callable[[str], list[str]]) -> None:
+    def __init__(self, sources: Sources) -> None:
         self._file = lru_cache(maxsize=32)(lambda path: _with_kinds([line.rstrip("\r\n") for line in sources(path)]))
 
     def around(self, span: Span) -> tuple[Line, ...]:

@@ -18,10 +18,8 @@ def visibly(value: Any) -> Any:
 
 def prose(text: str) -> Markup:
     """A message on one line, with what stands in backticks as code."""
-    parts = _CODE.split(plain(text))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
-    )
+    parts = enumerate(_CODE.split(plain(text)))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in parts)
 
 
 def markdown(text: str) -> Markup:
