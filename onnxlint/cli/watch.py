@@ -38,7 +38,10 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
         relevant = path in included or path in baselines or path.endswith(SUFFIXES) or parts[-1] in NAMES
         return relevant and DEFAULT_EXCLUDES.isdisjoint(parts)
 
-    folders = watched_folders(scopes)
+    # The fewest folders that hold every project and every file that is checked.
+    places = {scope.settings.root.resolve() for scope in scopes}
+    places |= {file.resolve().parent for scope in scopes for file in scope.discovery.files}
+    folders = sorted(folder for folder in places if places.isdisjoint(folder.parents))
     changes = watchfiles.watch(
         *folders, watch_filter=counts, debounce=10 * QUIET, step=QUIET, rust_timeout=QUIET, yield_on_timeout=True
     )
@@ -49,13 +52,6 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
             if changed:
                 _check(argv)
     return 0
-
-
-def watched_folders(scopes: Sequence[Scope]) -> list[Path]:
-    """Return the fewest folders that hold every project and every file that is checked."""
-    folders = {scope.settings.root.resolve() for scope in scopes}
-    folders |= {file.resolve().parent for scope in scopes for file in scope.discovery.files}
-    return sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
 
 
 def _check(argv: Sequence[str]) -> None:

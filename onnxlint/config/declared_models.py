@@ -43,6 +43,7 @@ def models(node: typed.Node) -> tuple[ModelConfig, ...] | None:
     return tuple(model for child in node.elements("a list of tables") if (model := _model(child)) is not None)
 
 
+_TOLERANCE = {"absolute": typed.allowance, "relative": typed.allowance}
 _MODEL: Mapping[str, typed.Converter[Any]] = {
     "factory": typed.reference,
     "inputs": lambda node: typed.reference(node) if isinstance(node.value, str) else _specs(node),
@@ -50,9 +51,7 @@ _MODEL: Mapping[str, typed.Converter[Any]] = {
     "sizes": typed.table_of(typed.sizes),
     "vary": typed.reference,
     "ranges": typed.table_of(typed.interval),
-    "tolerance": lambda node: Tolerance(
-        **typed.read_table(node, {"absolute": typed.allowance, "relative": typed.allowance})
-    ),
+    "tolerance": lambda node: Tolerance(**typed.read_table(node, _TOLERANCE)),
     "timeout": typed.seconds,
     "exporters": typed.some_of(*EXPORTERS),
     "arguments": typed.table_of(typed.plain),

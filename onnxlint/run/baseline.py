@@ -14,10 +14,11 @@ import msgspec
 from onnxlint.base import files
 from onnxlint.base.atomic import replace_file
 from onnxlint.base.paths import keep_inside
-from onnxlint.base.records import Finding, from_json, to_json
+from onnxlint.base.records import Finding, from_json, grouped, to_json
 
 SCHEMA = "onnxlint-baseline/1"
 MAX_BYTES = 50_000_000
+Judged = Callable[["Entry"], bool]  # whether a run would have found what is still there of an entry
 
 
 class BaselineError(Exception):
@@ -71,19 +72,12 @@ def fingerprint(finding: Finding, folder: Path) -> str:
 
 def entries(findings: Iterable[Finding], folder: Path) -> list[Entry]:
     """Return one entry for each fingerprint among the findings."""
-    first: dict[str, Finding] = {}
-    counts: Counter[str] = Counter()
-    for finding in findings:
-        key = fingerprint(finding, folder)
-        first.setdefault(key, finding)
-        counts[key] += 1
-    return [Entry(_relative(f.span.path, folder), f.code, f.symbol, f.text, counts[k], k) for k, f in first.items()]
+    alike = ((key, same[0], len(same)) for key, same in grouped(findings, lambda f: fingerprint(f, folder)).items())
+    return [Entry(_relative(f.span.path, folder), f.code, f.symbol, f.text, count, key) for key, f, count in alike]
 
 
-def settle(
-    allowed: Sequence[Entry], findings: Sequence[Finding], folder: Path, judged: Callable[[Entry], bool]
-) -> Settled:
-    """Hold findings against a baseline. `judged(entry)` tells whether this run would have found what is still there.
+def settle(allowed: Sequence[Entry], findings: Sequence[Finding], folder: Path, judged: Judged) -> Settled:
+    """Hold findings against a baseline.
 
     Of more findings with one fingerprint than the baseline allows, the first ones of the file are taken as known.
     """
@@ -99,7 +93,7 @@ def settle(
     return Settled(tuple(new), len(findings) - len(new), slack)
 
 
-def merged(allowed: Sequence[Entry], current: Sequence[Entry], judged: Callable[[Entry], bool]) -> list[Entry]:
+def merged(allowed: Sequence[Entry], current: Sequence[Entry], judged: Judged) -> list[Entry]:
     """Return what to write: what was found, and the entries that this run cannot speak about."""
     fresh = {entry.fingerprint for entry in current}
     return [*current, *(entry for entry in allowed if entry.fingerprint not in fresh and not judged(entry))]

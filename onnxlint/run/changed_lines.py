@@ -108,12 +108,8 @@ class Base:
             if any(self.files.get(name, ("", ""))[0] == _SUBMODULE and is_as_recorded(name) for name in above):
                 continue
             data = read_bytes(real)
-            if (
-                isinstance(data, Diagnostic)
-                or b"\0" in data
-                or self._name(real) is None
-                or any(self._is_relinked(git, path) for path in ways)
-            ):
+            relinked = (self._is_relinked(git, path) for path in ways)
+            if isinstance(data, Diagnostic) or b"\0" in data or self._name(real) is None or any(relinked):
                 lines[real] = EVERY_LINE
                 continue
             if mode in _FILES and _key(data, key) == key:

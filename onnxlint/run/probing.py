@@ -98,11 +98,9 @@ class Probing:
         numbers = {id(probe): n for n, probe in enumerate(probes) if n not in results}  # two models may share a factory
         cached = True
         try:
-            for probe, result in self.pool.run_each(
-                [probe for probe in probes if id(probe) in numbers],
-                jobs=self._settings.jobs or min(2, os.cpu_count() or 1),
-                on_stage=self._progress.model,
-            ):
+            todo = [probe for probe in probes if id(probe) in numbers]
+            jobs = self._settings.jobs or min(2, os.cpu_count() or 1)
+            for probe, result in self.pool.run_each(todo, jobs=jobs, on_stage=self._progress.model):
                 results[numbers[id(probe)]] = result
                 cached &= self._answers.put(probe, result)
                 self._done(result)

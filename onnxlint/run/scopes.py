@@ -46,7 +46,8 @@ def scopes(paths: Sequence[Path], request: Request) -> tuple[Scope, ...]:
     """
     if request.explicit is not None or request.isolated:
         settings, diagnostics = request.load(Path.cwd())
-        return (_scope(paths, settings, discover(paths, settings), diagnostics),)
+        discovery = discover(paths, settings)
+        return (Scope(settings, discovery, (*diagnostics, *_idle_patterns(paths, settings, discovery))),)
     folders: dict[Path, Path | None] = {}
     waiting: dict[Path | None, list[Path]] = {}
     for path in paths:
@@ -58,7 +59,7 @@ def scopes(paths: Sequence[Path], request: Request) -> tuple[Scope, ...]:
         here = waiting.pop(folder)
         settings, diagnostics = request.load(folder or Path.cwd())
         discovery = discover(here, settings, lambda below: in_folder(below) is not None)
-        done.append(_scope(here, settings, discovery, diagnostics))
+        done.append(Scope(settings, discovery, (*diagnostics, *_idle_patterns(here, settings, discovery))))
         for nested in discovery.nested:
             waiting.setdefault(nested, []).append(nested)
     return tuple(done)
@@ -88,23 +89,15 @@ def _governing(folder: Path, folders: dict[Path, Path | None]) -> Path | None:
     return nearest
 
 
-def _scope(
-    paths: Sequence[Path], settings: Settings, discovery: Discovery, diagnostics: tuple[Diagnostic, ...]
-) -> Scope:
-    return Scope(settings, discovery, (*diagnostics, *_idle_patterns(paths, settings, discovery)))
-
-
 def _idle_patterns(paths: Sequence[Path], settings: Settings, discovery: Discovery) -> list[Diagnostic]:
     """Name the patterns of `per-file-ignores` that mean no file, where all files that they could mean were found."""
     root = os.path.abspath(settings.root)
     if not any(os.path.isdir(path) and Path(root).is_relative_to(os.path.abspath(path)) for path in paths):
         return []
     message = "per-file-ignores: `{}` means no file; mend or remove it"
-    return [
-        Diagnostic("warning", message.format(entry.pattern), entry.path, entry.line)
-        for entry in settings.file_ignores.unused(map(str, discovery.files))
-        if os.path.abspath(entry.base) == root and entry.line is not None
-    ]
+    idle = settings.file_ignores.unused(map(str, discovery.files))
+    ours = (entry for entry in idle if os.path.abspath(entry.base) == root and entry.line is not None)
+    return [Diagnostic("warning", message.format(entry.pattern), entry.path, entry.line) for entry in ours]
 
 
 def with_writable_repro_dir(scopes: tuple[Scope, ...]) -> tuple[tuple[Scope, ...], tuple[Diagnostic, ...]]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from onnxlint.base.catalogue import Contract, is_of_package, load_catalogue
 from onnxlint.base.paths import display_path
-from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
+from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span, grouped
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.report.progress import SILENT, Progress
@@ -36,7 +36,7 @@ class Ledger:
     file: Path
     allowed: Sequence[baseline.Entry]
     findings: tuple[Finding, ...]
-    judged: Callable[[baseline.Entry], bool]
+    judged: baseline.Judged
     settled: baseline.Settled
 
 
@@ -65,23 +65,20 @@ def run(
     With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`, `shown`, `captured` and
     `recall`: see run_check.
     """
-    catalogue = load_catalogue()
     parts: list[Report] = []
     ledgers: list[Ledger] = []
     checked: list[tuple[Scope, Report]] = []
-    by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
     check = partial(run_check, (), progress=progress, overlay=overlay, also=also, shown=shown, captured=captured)
     for scope in scopes:
         report = check(scope.settings, discovery=scope.discovery, recall=recall)
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         checked.append((scope, report))
-        by_file.setdefault(scope.settings.baseline, []).append((scope, report))
         if report.interrupted:
             break
-    for file, runs in by_file.items():
+    for file, runs in grouped(checked, lambda part: part[0].settings.baseline).items():
         report = _merged([report for _, report in runs])
         if file is not None:
-            report, ledger = _against_baseline(file, report, [scope for scope, _ in runs], catalogue, fresh)
+            report, ledger = _against_baseline(file, report, [scope for scope, _ in runs], fresh)
             ledgers += [ledger] if ledger is not None else []
         parts.append(report)
     report = _merged(parts)
@@ -116,18 +113,17 @@ def _merged(reports: Sequence[Report]) -> Report:
     )
 
 
-def _against_baseline(
-    file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract], fresh: bool
-) -> tuple[Report, Ledger | None]:
+def _against_baseline(file: Path, report: Report, scopes: Sequence[Scope], fresh: bool) -> tuple[Report, Ledger | None]:
     try:
         entries = [] if fresh and not file.exists() else baseline.read(file)
     except baseline.BaselineError as error:
         fault = Diagnostic("error", str(error), display_path(file), error.line)
         return replace(report, diagnostics=(*report.diagnostics, fault)), None
-    judged = _judge(file.parent, report, scopes, catalogue)
+    judged = _judge(file.parent, report, scopes)
     settled = baseline.settle(entries, report.findings, file.parent, judged)
-    wanted = scopes[0].settings.selection.matches(UNUSED, catalogue[UNUSED].name)
-    slack = [_slack(file, entry, number, catalogue[UNUSED]) for entry, number in settled.slack] if wanted else []
+    unused = load_catalogue()[UNUSED]
+    wanted = scopes[0].settings.selection.matches(UNUSED, unused.name)
+    slack = [_slack(file, entry, number, unused) for entry, number in settled.slack] if wanted else []
     ledger = Ledger(file, entries, report.findings, judged, settled)
     return replace(report, findings=(*settled.new, *slack), in_baseline=settled.matched), ledger
 
@@ -140,9 +136,7 @@ def _slack(file: Path, entry: baseline.Entry, number: int, rule: Contract) -> Fi
     return Finding(rule.code, rule.name, Severity.WARNING, message, span, text=entry.fingerprint)
 
 
-def _judge(
-    folder: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract]
-) -> Callable[[baseline.Entry], bool]:
+def _judge(folder: Path, report: Report, scopes: Sequence[Scope]) -> baseline.Judged:
     """Make the test whether this run would have found what an entry allows: the file was read, and the rule ran."""
     settings_of = {os.path.abspath(file): scope.settings for scope in scopes for file in scope.discovery.files}
     unread = {os.path.abspath(d.path) for d in report.diagnostics if d.path}
@@ -154,7 +148,7 @@ def _judge(
         settings = settings_of.get(path) or (scopes[0].settings if gone else None)
         if settings is None or path in unread:
             return False
-        rule = catalogue.get(entry.code)
+        rule = load_catalogue().get(entry.code)
         if rule is None or gone:
             return gone or not is_of_package(entry.code)  # no run finds it again, unless with a package
         return _could_speak(rule, settings, unprobed) and not settings.file_ignores.ignores(path, rule.code, rule.name)

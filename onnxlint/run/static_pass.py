@@ -71,9 +71,8 @@ def analyse(sources: Sources, settings: Settings, store: Store, probing: bool, l
     """What the dataflow sees in the files; `probing` also looks for models, `live` ones need no torch to be chosen."""
     declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
     choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.discovery.folder)
-    request = Request(
-        declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched(load_catalogue())
-    )
+    wanted = declared, settings.opset, settings.exporters, choice.torch
+    request = Request(*wanted, probing, settings.debug, watched(load_catalogue()))
     analysis = analyse_files(sources.index, request, store, sources.workers)
     return replace(analysis, problems=(*(Problem("", n) for n in (choice.notice,) if n), *analysis.problems))
 

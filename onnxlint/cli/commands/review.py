@@ -166,10 +166,12 @@ def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: boo
 def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
     from onnxlint.integrations.review.post import Reviewer
     from onnxlint.integrations.review.pull_request import Pull
+    from onnxlint.run.git import repository_of
     from onnxlint.source.parse import source_lines
 
     pull = Pull(target.repository, target.number, target.token, target.api)
-    root = _root(asked.paths)
+    repository = repository_of(asked.paths)  # without one, the folder that GitHub Actions checked it out to
+    root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()) if repository is None else repository.top
     head, part = pull.head(), _part(asked.paths, root)
     server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
     return Reviewer(
@@ -181,14 +183,6 @@ def _part(paths: Sequence[Path], root: Path) -> str:
     """Name the folders that are checked; empty for the whole repository, and for files, which are others each time."""
     folders = sorted({os.path.relpath(os.path.realpath(path), os.path.realpath(root)) for path in paths})
     return "" if "." in folders or not all(path.is_dir() for path in paths) else ", ".join(folders)
-
-
-def _root(paths: Sequence[Path]) -> Path:
-    """The top of the repository: git's, or the folder that GitHub Actions checked it out to."""
-    from onnxlint.run.git import repository_of
-
-    repository = repository_of(paths)
-    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()) if repository is None else repository.top
 
 
 def _annotate(report: Report, asked: Asked, why: str) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from onnxlint.config.config_files import FILE_NAMES
@@ -33,20 +33,13 @@ def _seen(read: Iterable[tuple[str, frozenset[str], int]], before: Stamps) -> tu
     stamps: Stamps = {}
     changed = []
     for root, members, begun in read:
-        for path in _files(root, members):
+        above = (os.path.join(folder, name) for folder in Path(root).parents for name in FILE_NAMES)
+        here = (os.path.join(root, name) for name in NAMES)
+        for path in (*here, *above, *members):  # what the analysis read, or would read if it were there
             stamp = stamps[path] = _stamp(path)
             if (stamp != before[path]) if path in before else (stamp[0] > begun):
                 changed.append(path)
     return stamps, changed
-
-
-def _files(root: str, members: Iterable[str]) -> Iterator[str]:
-    """What the analysis of a folder read, or would read if it were there."""
-    for name in NAMES:
-        yield os.path.join(root, name)
-    for folder in Path(root).parents:
-        yield from (os.path.join(folder, name) for name in FILE_NAMES)
-    yield from members
 
 
 def _stamp(path: str) -> tuple[int, int]:

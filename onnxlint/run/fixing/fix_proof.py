@@ -59,11 +59,8 @@ def unhelpful(fixed: Sequence[Finding], before: Report, after: Report) -> dict[s
     before_fixes = {f.fingerprint for f in before.findings}
     fresh = [f for f in after.findings if f.verdict is VerdictKind.CONFIRMED and f.fingerprint not in before_fixes]
     places = {(f.span.path, f.symbol.rpartition(".")[2]) for f in fresh}
-    return {
-        f.fingerprint: (f, "an exporter still disagrees with eager there")
-        for f in fixed
-        if (f.span.path, f.symbol.rpartition(".")[2]) in places
-    }
+    there = (f for f in fixed if (f.span.path, f.symbol.rpartition(".")[2]) in places)
+    return {f.fingerprint: (f, "an exporter still disagrees with eager there") for f in there}
 
 
 def _reached(result: ProbeResult, finding: Finding) -> bool:

@@ -153,12 +153,10 @@ def repair(
             replace(f, fix=Fix(f.fix.title)) if f.fingerprint in draft.undone and f.fix is not None else f
             for f in findings
         )
-        undone = tuple(
-            Diagnostic("warning", f"the fix of {f.code} was undone: {reason}", f.span.path, f.span.line)
-            for f, reason in draft.undone.values()
-        )
+        said = ((f.span, f"the fix of {f.code} was undone: {reason}") for f, reason in draft.undone.values())
+        undone = (Diagnostic("warning", message, span.path, span.line) for span, message in said)
         faults = draft.refused.items()
-        refused = tuple(Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in faults)
+        refused = (Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in faults)
         diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *undone)))
         return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
 
