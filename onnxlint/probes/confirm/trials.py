@@ -92,15 +92,19 @@ class Confirmation:
     in_float32: str = ""
 
     @property
+    def loaded(self) -> Runtime:
+        """The file, which is there to be run."""
+        assert self.runtime is not None
+        return self.runtime
+
+    @property
     def inputs(self) -> set[str]:
         """The leaves that the graph takes."""
-        assert self.runtime is not None
-        return {self.export.inputs.get(name, name) for name in self.runtime.inputs}
+        return {self.export.inputs.get(name, name) for name in self.loaded.inputs}
 
     def feeds(self, run: Run) -> dict[str, Any]:
         """What the graph's inputs get on an input. Raises RuntimeRefused for one that the arguments do not have."""
-        assert self.runtime is not None
-        return self.runtime.feeds(self.export.inputs, {**self.export.constants, **run.leaves})
+        return self.loaded.feeds(self.export.inputs, {**self.export.constants, **run.leaves})
 
     @property
     def failing(self) -> list[Trial]:
@@ -174,8 +178,7 @@ def _first_run(
     probe: Probe, eager: Eager, confirmation: Confirmation, engine: Engine, feeds: Mapping[str, Any]
 ) -> list[Any] | None:
     """The answer of one engine to the example; None if it refuses, and then it is not tried further."""
-    runtime = confirmation.runtime
-    assert runtime is not None
+    runtime = confirmation.loaded
     try:
         for setup in [setup for setup in runtime.setups if setup.engine is engine]:
             answers = runtime.run(feeds, setup)
@@ -204,12 +207,11 @@ def _look_at_inputs(eager: Eager, confirmation: Confirmation, runtime: Runtime) 
 
 def trial(probe: Probe, eager: Eager, confirmation: Confirmation, run: Run) -> Trial:
     """The input in every session; the first disagreement counts."""
-    assert confirmation.runtime is not None
     tried = Trial(run, Result.AGREES)
     noise: list[numerics.Difference] = []
-    for setup in confirmation.runtime.setups:
+    for setup in confirmation.loaded.setups:
         try:
-            answers = confirmation.runtime.run(confirmation.feeds(run), setup)
+            answers = confirmation.loaded.run(confirmation.feeds(run), setup)
         except RuntimeRefused as refused:
             return Trial(run, Result.REFUSED, setup, message=str(refused))
         tried = _compare(probe, eager, run, answers, setup)

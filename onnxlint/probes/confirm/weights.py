@@ -33,9 +33,8 @@ class Copy:
 
 def copied(probe: Probe, confirmation: Confirmation) -> list[Evidence]:
     """The lines that use a second copy of a weight, where the copies are worth a word."""
-    assert confirmation.runtime is not None
-    model, total = confirmation.runtime.model, weight_bytes(confirmation.runtime.model)
-    copies = list(copies_of(model, confirmation.runtime.path.parent))
+    model, total = confirmation.loaded.model, weight_bytes(confirmation.loaded.model)
+    copies = list(copies_of(model, confirmation.loaded.path.parent))
     if sum(copy.size for copy in copies) < SHARE * total:
         return []
     evidence = []

@@ -24,7 +24,7 @@ from onnxlint.probes.common.nested import nested, root
 from onnxlint.probes.common.userspace import error_frames, relative
 from onnxlint.probes.examples import factory_arguments
 from onnxlint.probes.examples.synthesis import tensors_for
-from onnxlint.probes.exporters import Example, leaves
+from onnxlint.probes.exporters import Args, Dynamic, Example, Kwargs, leaves
 
 
 class ProbeFailure(Exception):
@@ -237,9 +237,7 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
 
 
-def _arrange(
-    inputs: Any, names: list[str], more: bool, in_order: list[str]
-) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
+def _arrange(inputs: Any, names: list[str], more: bool, in_order: list[str]) -> tuple[Args, Kwargs, tuple[str, ...]]:
     if isinstance(inputs, Mapping):
         _check_names(inputs, names, more, "inputs")
         front = list(itertools.takewhile(lambda name: name in inputs, in_order))  # no gap before them
@@ -263,9 +261,7 @@ def _check_names(labels: Iterable[str], names: list[str], more: bool, key: str) 
             raise ProbeFailure(f"forward has no parameter `{name}` that {key} names", remedy)
 
 
-def checked_axes(
-    dynamic: Mapping[str, Mapping[int, str]], values: Mapping[str, Any], names: list[str], more: bool
-) -> dict[str, dict[int, str]]:
+def checked_axes(dynamic: Dynamic, values: Kwargs, names: list[str], more: bool) -> dict[str, dict[int, str]]:
     """The dynamic axes, counted from the front. Raises ProbeFailure where they do not fit the inputs."""
     _check_names(dynamic, names, more, "dynamic")
     seen: dict[str, tuple[str, int, int]] = {}
@@ -285,7 +281,7 @@ def checked_axes(
     return {name: {a % values[name].dim(): dim for a, dim in axes.items()} for name, axes in dynamic.items() if axes}
 
 
-def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None:
+def _check_sizes(dynamic: Dynamic, probe: Probe) -> None:
     """Sizes must be those of dynamic dims; a `vary` of the user's own may have others."""
     dims = sorted({dim for axes in dynamic.values() for dim in axes.values()})
     for name in probe.sizes if probe.vary is None else ():

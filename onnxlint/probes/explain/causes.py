@@ -125,8 +125,7 @@ def _shown_by_others(confirmation: Confirmation, trials: Trials, traced: Trials,
 
 def _refusing_nodes(confirmation: Confirmation, trials: list[Trial]) -> list[Any]:
     """The nodes at which the runtime refuses trials; None for one that ran, or whose message names no node."""
-    assert confirmation.runtime is not None
-    return [confirmation.runtime.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
+    return [confirmation.loaded.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
 
 
 def _to_trace(failing: list[Trial], places: Iterable[Explanation], passing: set[str]) -> list[Trial]:
@@ -349,8 +348,7 @@ def wrong_before_it_fails(root: str, eager: Eager, confirmation: Confirmation) -
 
 def computed_wrong(root: str, eager: Eager, confirmation: Confirmation, trial: Trial) -> list[Explanation]:
     """The last resort: the node that refused, the first value that differs, or what optimizations change."""
-    runtime, setup, run = confirmation.runtime, trial.setup, trial.run
-    assert runtime is not None
+    runtime, setup, run = confirmation.loaded, trial.setup, trial.run
     assert setup is not None
     exported = Exported(runtime.path, confirmation.feeds(run), root, setup.engine)
     if trial.result is Result.REFUSED:

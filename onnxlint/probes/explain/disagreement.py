@@ -115,8 +115,7 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
 
 def _runtimes(confirmation: Confirmation, feeds: Mapping[str, Any], answers: _Answers) -> list[Setup]:
     """Every runtime that was asked for, and ONNX Runtime on the CPU in any case: a witness more."""
-    runtime = confirmation.runtime
-    assert runtime is not None
+    runtime = confirmation.loaded
     every = [*runtime.engines, *([confirmation.refusing.engine] if confirmation.refusing is not None else [])]
     asked = Runtime(runtime.path, every if any(engine.name == ORT.name for engine in every) else [*every, ORT])
     for setup in asked.setups:

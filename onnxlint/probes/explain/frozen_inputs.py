@@ -40,8 +40,7 @@ def unread(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evide
 
 def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines that compute a large table from a fixed size of an input; cheap where the graph holds no such table."""
-    assert confirmation.runtime is not None
-    model = confirmation.runtime.model
+    model = confirmation.loaded.model
     wanted = _constants(model, eager)
     total = max(weight_bytes(model), sum(array.nbytes for array in wanted))
     wanted = [array for array in wanted if array.nbytes >= SHARE * total]
@@ -160,8 +159,7 @@ def _narrowed(eager: Eager, axes: Sequence[_Axis]) -> tuple[tuple[Any, ...], dic
 
 def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines whose nodes grow in number with a size of the input; cheap where nothing is repeated."""
-    assert confirmation.runtime is not None
-    model = confirmation.runtime.model
+    model = confirmation.loaded.model
     evidence = []
     for frames, times, nodes in _repeated(model, probe.root):
         if grown := _grows(probe, eager, frames, times):

@@ -19,11 +19,10 @@ from torch.utils import _pytree as pytree
 from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.engines import Engine, RuntimeRefused
-from onnxlint.probes.exporters import Frames, first_of_each
+from onnxlint.probes.exporters import Args, Frames, Kwargs, first_of_each
 from onnxlint.probes.exporters.graph import onnx_frames
 from onnxlint.probes.observe.observe import clone
 
-Kwargs = Mapping[str, Any]
 Line = tuple[str, int]
 Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would mix up its calls
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
@@ -42,7 +41,7 @@ class Exported:
     engine: Engine
 
 
-def first_divergences(model: Module, args: tuple[Any, ...], kwargs: Kwargs, exported: Exported) -> list[Frames]:
+def first_divergences(model: Module, args: Args, kwargs: Kwargs, exported: Exported) -> list[Frames]:
     """The user's frames of the first operators whose result the runtime computes nowhere, in eager's order.
 
     Values are matched by content among those of the same call site, so neither names matter nor what was fused: an
@@ -64,7 +63,7 @@ def first_divergences(model: Module, args: tuple[Any, ...], kwargs: Kwargs, expo
     return []
 
 
-def wrong_before(name: str, model: Module, args: tuple[Any, ...], kwargs: Kwargs, exported: Exported) -> list[Frames]:
+def wrong_before(name: str, model: Module, args: Args, kwargs: Kwargs, exported: Exported) -> list[Frames]:
     """The same for a graph that does not load because of a node, and of lines at which it computes something else."""
     onnx_model = onnx.load(str(exported.path))
     node = next(node for node in onnx_model.graph.node if node.name == name)
@@ -162,7 +161,7 @@ def keep_nodes(graph: onnx.GraphProto, nodes: list[Any]) -> None:
     graph.node.extend(nodes)
 
 
-def _recorded(model: Module, args: tuple[Any, ...], kwargs: Kwargs, root: str) -> tuple[_Record, Any]:
+def _recorded(model: Module, args: Args, kwargs: Kwargs, root: str) -> tuple[_Record, Any]:
     args, kwargs = clone(args), clone(dict(kwargs))
     record = _Record(root, pytree.tree_leaves((args, kwargs)))
     with torch.no_grad(), record:

@@ -13,6 +13,9 @@ from onnxlint.base.records import Location, text_of
 
 T = TypeVar("T")
 Frames = tuple[Location, ...]
+Args = tuple[Any, ...]  # of a call: those by position
+Kwargs = Mapping[str, Any]  # and those by name
+Dynamic = Mapping[str, Mapping[int, str]]  # by input and axis: the name of the dim
 SIGNS = {"Equality": "==", "Unequality": "!="}
 
 
@@ -24,10 +27,10 @@ class Example:
     name. `options` are what else a captured call passes to its exporter.
     """
 
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    args: Args
+    kwargs: Kwargs = field(default_factory=dict)
     parameters: Sequence[str] = ()
-    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    dynamic: Dynamic = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -35,7 +38,7 @@ class Example:
         """The inputs in the order of `parameters`."""
         return (*self.args, *self.kwargs.values())
 
-    def called_with(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Self:
+    def called_with(self, args: Args, kwargs: Kwargs) -> Self:
         """The same call with other values."""
         return replace(self, args=args, kwargs=kwargs)
 
@@ -163,7 +166,7 @@ def line_of(item: Refusal | Any) -> tuple[str, int]:
     return (item.frames[0].path, item.frames[0].line) if item.frames else ("", 0)
 
 
-def leaves(parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def leaves(parameters: Sequence[str], args: Args, kwargs: Kwargs) -> dict[str, Any]:
     """The leaves of the arguments by name: `x`, `batch.user`, `states.0`. None and containers are no leaves."""
     result: dict[str, Any] = {}
     for name, value in Example(args, kwargs, parameters).named():
@@ -177,7 +180,7 @@ def _step(key: Any) -> str:
     return next((str(getattr(key, name)) for name in ("key", "idx", "name") if hasattr(key, name)), str(key))
 
 
-def axes_of(leaf: str, dynamic: Mapping[str, Mapping[int, str]]) -> Mapping[int, str]:
+def axes_of(leaf: str, dynamic: Dynamic) -> Mapping[int, str]:
     """The dynamic axes of a leaf: declared for it, or for the argument that holds it."""
     return dynamic.get(leaf) or dynamic.get(leaf.partition(".")[0]) or {}
 

@@ -211,11 +211,8 @@ class Log:
         while current is not None and current not in chain:
             chain.append(current)
             current = current.__cause__ or current.__context__
-        places = (
-            error_frames(link, self.root) or python_frames(str(link), self.root) or _worked_on(link, self.root)
-            for link in reversed(chain)
-        )
-        return next(filter(None, places), ())
+        sources = (error_frames, lambda link, root: python_frames(str(link), root), _worked_on)
+        return next(filter(None, (frames(link, self.root) for link in reversed(chain) for frames in sources)), ())
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""
@@ -304,8 +301,5 @@ def _lowerings(failed: list[tuple[torch.fx.Node, Exception]]) -> Iterator[None]:
             raise ConversionError(f"Error when translating node {node.format_node()}.") from error
         return values
 
-    with (
-        mock.patch.object(_core, "_handle_call_function_node_with_lowering", lowered),
-        mock.patch.object(_core, "_translate_fx_graph", translated),
-    ):
+    with mock.patch.multiple(_core, _handle_call_function_node_with_lowering=lowered, _translate_fx_graph=translated):
         yield

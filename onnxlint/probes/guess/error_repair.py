@@ -21,11 +21,8 @@ _BROADCAST = re.compile(r"dimension of length \d+ at (-\d+)!.*?Size\(\[([\d, ]*)
 _EINOPS = re.compile(r"pattern \"(.+?)->.*?Input tensor shape: torch\.Size\(\[([\d, ]*)\]\)", re.DOTALL)
 _MULTIPLE = re.compile(r"(?:divisible by|multiple of|divide axis of length \d+ in chunks of)\D*(\d+)", re.IGNORECASE)
 _AXIS_LENGTH = re.compile(r"divide axis of length (\d+) in chunks of (\d+)")
-_ASKED = ("as_integer", "as_float", "as_bool", "no_tensor")
-_AS_INTEGER, _AS_FLOAT, _AS_BOOL, _NO_TENSOR = (re.compile("|".join(_MESSAGES[k]), re.IGNORECASE) for k in _ASKED)
-_AS_PAIR = re.compile(
-    r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int"
-)
+_WHAT = ("as_integer", "as_float", "as_bool", "as_pair", "no_tensor")
+_ASKED = {what: re.compile("|".join(_MESSAGES[what]), re.IGNORECASE) for what in _WHAT}
 
 
 def repairs(guess: Guesses, trial: Trial, facts: Facts, optional: Options) -> list[dict[str, Guess]]:
@@ -167,15 +164,15 @@ def _types(guess: Guesses, trial: Trial, error: BaseException, text: str) -> Ite
     slots = slots_of(guess)
     fault = trial.direct or next(iter(at_fault(error, list(slots))), None)
     order = sorted(slots, key=lambda name: name != fault)
-    for pattern, dtype in ((_AS_INTEGER, "int64"), (_AS_FLOAT, "float32"), (_AS_BOOL, "bool")):
-        for name in order if pattern.search(text) else ():
+    for what, dtype in (("as_integer", "int64"), ("as_float", "float32"), ("as_bool", "bool")):
+        for name in order if _ASKED[what].search(text) else ():
             now, shape = slots[name]
             shapes = (shape[:2], shape) if (now, dtype) == ("float32", "int64") else (shape,)
             if now != dtype:
                 yield from ({**guess, name: Slot(dtype, other)} for other in dict.fromkeys(shapes))
-    if _NO_TENSOR.search(text):
+    if _ASKED["no_tensor"].search(text):
         yield from ({**guess, name: Plain(say.LENGTH)} for name in order[::-1])
-    if _AS_PAIR.search(text):
+    if _ASKED["as_pair"].search(text):
         for name, item in guess.items():
             if isinstance(item, Plain) and isinstance(item.value, int):
                 yield {**guess, name: Plain([item.value, item.value])}

@@ -19,7 +19,7 @@ from onnxlint.probes.common.model_copies import copied
 from onnxlint.probes.common.userspace import is_installed, is_user_code, program_files, user_frames
 from onnxlint.probes.examples.examples import ProbeFailure, batch_axis, checked_axes, parameters_of, put_live
 from onnxlint.probes.examples.vary import example_sizes, usual_sizes
-from onnxlint.probes.exporters import Example, leaves, programs
+from onnxlint.probes.exporters import Dynamic, Example, leaves, programs
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.live import snapshot
 from onnxlint.probes.live.snapshot_client import Capture
@@ -45,7 +45,7 @@ class Call:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     exporters: tuple[str, ...] = EXPORTERS
     opset: int | None = None
-    dynamic: Mapping[str, Mapping[int, str]] | None = None
+    dynamic: Dynamic | None = None
     dynamic_axes: Mapping[str, Any] | None = None
     input_names: tuple[str, ...] = ()
     dynamic_shapes: Any = None

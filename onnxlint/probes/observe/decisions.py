@@ -5,17 +5,18 @@ answer) is kept beside it, as a function of the inputs that has a gradient where
 """
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.nn import Module
 from torch.overrides import TorchFunctionMode
 
 from onnxlint.base.records import Location
 from onnxlint.probes.common.numerics import tensors
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.examples.examples import seed_everything
+from onnxlint.probes.exporters import Args, Kwargs
 
 Site = tuple[str, int]  # path and line
 
@@ -74,13 +75,7 @@ class Decided:
 
 
 def decide(
-    model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    root: str | None,
-    *,
-    gradients: bool = False,
-    invert: Site | None = None,
+    model: Module, args: Args, kwargs: Kwargs, root: str | None, *, gradients: bool = False, invert: Site | None = None
 ) -> Decided:
     """Run a model, seeded, on inputs that it may write to; the first truth value read at `invert` is negated."""
     decided = Decided()

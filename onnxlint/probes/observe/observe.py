@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.records import Location, grouped, text_of
 from onnxlint.probes.common.userspace import error_frames, relative
 from onnxlint.probes.examples.examples import ProbeFailure, seed_everything
+from onnxlint.probes.exporters import Args, Kwargs
 from onnxlint.probes.observe.escapes import Draw, Escape, recording
 from onnxlint.probes.observe.execution_paths import Activation, Parting, PathTracer, frames, partings
 
@@ -44,12 +45,7 @@ class Divergence:
 
 
 def observe(
-    model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    root: str | None = None,
-    seed: int = 0,
+    model: torch.nn.Module, args: Args, kwargs: Kwargs | None = None, *, root: str | None = None, seed: int = 0
 ) -> Observation:
     """Run a model on copies, seeded, without gradients. Raises ProbeFailure where its tensors cannot be read."""
     args, kwargs = clone((args, dict(kwargs or {})))

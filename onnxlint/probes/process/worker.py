@@ -148,8 +148,12 @@ def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
     with costs.paying(stages.BUILD):
         eager = prepare(probe)
     eager.costs = costs
-    if eager.base.observation.error is not None:
-        raise _rejected_example(eager, probe)
+    seen = eager.base.observation
+    if seen.error is not None:
+        declared = "correct the inputs that are declared for this model"
+        remedy = remedy_of(seen.error) or (declared if probe.source == probe_records.DECLARED else None)
+        reason = f"forward raised on the example inputs: {first_line(seen.error)}"
+        raise ProbeFailure(reason, remedy, next(iter(seen.error_frames), None))
     stages.stage("running the variations in eager PyTorch")
     explore(probe, eager)
     sheet.note_reached(eager)
@@ -158,14 +162,6 @@ def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
     if eager.fixed and sheet.assumed is not None:
         raise ProbeFailure(f"forward takes no variation of the inputs that were assumed: {outcomes.eager_error(eager)}")
     return probe, eager
-
-
-def _rejected_example(eager: Eager, probe: Probe) -> ProbeFailure:
-    seen = eager.base.observation
-    assert seen.error is not None
-    declared = "correct the inputs that are declared for this model" if probe.source == probe_records.DECLARED else None
-    reason = f"forward raised on the example inputs: {first_line(seen.error)}"
-    return ProbeFailure(reason, remedy_of(seen.error) or declared, next(iter(seen.error_frames), None))
 
 
 def _runtimes(probe: Probe, sheet: _Sheet) -> list[Engine]:
@@ -223,16 +219,11 @@ def _judged(probe: Probe, eager: Eager, export: Export, sheet: _Sheet) -> tuple[
     confirmation = trials.confirm(probe, eager, export, sheet.runtimes) if export.path else trials.Confirmation(export)
     confirmation = half_precision.second_try(probe, eager, confirmation, sheet.runtimes)
     failure = export.error if export.path is None else confirmation.refusal
-    full = _no_room(sheet.scratch, failure) if failure else None
-    if full is not None:
-        return confirmation, Outcome.CRASH, full
+    # The disk is full where the failure says so, or where a test file does not fit either.
+    if failure and (any(os.strerror(number) in failure for number in _NO_ROOM) or not _fits(sheet.scratch)):
+        place = sheet.scratch.parent
+        return confirmation, Outcome.CRASH, f"there is no room on the disk for the exported file, in {place}"
     return confirmation, *outcomes.judge(eager, confirmation)
-
-
-def _no_room(folder: Path, said: str) -> str | None:
-    """The message for a full disk, if the error text `said` or a test write to `folder` shows one; else None."""
-    full = any(os.strerror(number) in said for number in _NO_ROOM) or not _fits(folder)
-    return f"there is no room on the disk for the exported file, in {folder.parent}" if full else None
 
 
 def _fits(folder: Path) -> bool:

@@ -50,17 +50,14 @@ class _Shrinker:
         """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
         names = list(self.best.run.leaves)
         for final in (False, True):
-            self._sizes()
+            for dim in self.best.run.sizes:
+                ways = ((size, last) for size in self._smaller(dim) for last in (False, True))
+                any(self._try(partial(self._cut, dim, size, last), {dim: size}) for size, last in ways)
             for name in names:
                 any(self._try(partial(_only, name, simple)) for simple in (_ROUND if final else (*_PLAIN, *_ROUND)))
             for name in names if not final else ():
                 self._fewer(name)
         return self.best
-
-    def _sizes(self) -> None:
-        for dim in self.best.run.sizes:
-            ways = ((size, last) for size in self._smaller(dim) for last in (False, True))
-            any(self._try(partial(self._cut, dim, size, last), {dim: size}) for size, last in ways)
 
     def _smaller(self, dim: str) -> list[int]:
         size, declared = self.best.run.sizes[dim], self.probe.sizes.get(dim)

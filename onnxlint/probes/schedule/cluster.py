@@ -8,7 +8,7 @@ import queue
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from threading import Event
@@ -18,7 +18,8 @@ import onnxlint
 from onnxlint.base.probe_records import Probe, ProbeResult
 from onnxlint.base.records import Diagnostic, Outcome, from_json, to_json
 from onnxlint.probes.process import process_ends
-from onnxlint.probes.schedule.pool import PATIENCE, RUNNER, Events, ForkServer, as_they_finish, run_limited
+from onnxlint.probes.schedule import pool
+from onnxlint.probes.schedule.pool import PATIENCE, Events, ForkServer, OnStage, Results
 
 _runs: dict[str, Event] = {}  # in a worker: what ends the probes of a run
 
@@ -38,9 +39,7 @@ class Cluster(contextlib.AbstractContextManager["Cluster"]):
     def warm(self) -> None:
         """Do nothing: the workers have their own time."""
 
-    def run_each(
-        self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
-    ) -> Iterator[tuple[Probe, ProbeResult]]:
+    def run_each(self, probes: Sequence[Probe], *, jobs: int, on_stage: OnStage | None = None) -> Results:
         """Yield probes with results as `ProbePool.run_each` does; a probe whose worker dies runs again on another."""
         if not probes:
             return
@@ -58,10 +57,10 @@ class Cluster(contextlib.AbstractContextManager["Cluster"]):
         self._client.subscribe_topic(self._run, lambda event: events.put(tuple(event[1]["at"])))
 
         def submit(probe: Probe) -> Any:
-            arguments = json.dumps(to_json(probe)), RUNNER, self._run, onnxlint.__version__
+            arguments = json.dumps(to_json(probe)), pool.RUNNER, self._run, onnxlint.__version__
             return self._client.submit(_probe_here, *arguments, pure=False)
 
-        yield from as_they_finish(probes, submit, _outcome, self._end, events, on_stage)
+        yield from pool.as_they_finish(probes, submit, _outcome, self._end, events, on_stage)
 
     def _end(self, futures: list[Any], patience: float) -> None:
         with contextlib.suppress(OSError):  # the scheduler is gone, and with it whatever ran
@@ -101,7 +100,7 @@ def _probe_here(probe_json: str, runner: str, run: str, version: str) -> str:
 
     if (misfit := _misfit(probe, version)) is not None:
         return json.dumps(to_json(process_ends.not_probed(probe, *misfit)))
-    return json.dumps(to_json(run_limited(probe, worker.state.nthreads, runner, _server(), note, _stopped(run))))
+    return json.dumps(to_json(pool.run_limited(probe, worker.state.nthreads, runner, _server(), note, _stopped(run))))
 
 
 def _stop(run: str) -> None:

@@ -142,17 +142,15 @@ class ProbePool(contextlib.AbstractContextManager["ProbePool"]):
         with ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe") as executor:
 
             def submit(probe: Probe) -> Any:
-                return executor.submit(self._run_one, probe, jobs, events)
+                server = self._server if probe.live is None else self._live[probe.live]
+                what = probe, jobs, self._runner, server, lambda stage: events.put((probe.name, stage)), self._stop
+                return executor.submit(run_limited, *what)
 
             def end(_futures: list[Any], _patience: float) -> None:
                 self._stop.set()
                 executor.shutdown(wait=True, cancel_futures=True)
 
             yield from as_they_finish(probes, submit, _outcome, end, events, on_stage)
-
-    def _run_one(self, probe: Probe, jobs: int, events: Events) -> ProbeResult:
-        server = self._server if probe.live is None else self._live[probe.live]
-        return run_limited(probe, jobs, self._runner, server, lambda stage: events.put((probe.name, stage)), self._stop)
 
 
 def as_they_finish(
