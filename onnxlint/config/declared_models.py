@@ -54,10 +54,8 @@ _MODEL: Mapping[str, typed.Converter[Any]] = {
     "tolerance": lambda node: Tolerance(**typed.read_table(node, _TOLERANCE)),
     "timeout": typed.seconds,
     "exporters": typed.some_of(*EXPORTERS),
-    "arguments": typed.table_of(typed.plain),
-    "values": typed.table_of(typed.plain),
-    "eval": typed.truth,
-    "optional": typed.truth,
+    **dict.fromkeys(("arguments", "values"), typed.table_of(typed.plain)),
+    **dict.fromkeys(("eval", "optional"), typed.truth),
 }
 
 

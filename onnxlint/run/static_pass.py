@@ -97,24 +97,19 @@ def problems_of(seen: Analysis) -> list[Diagnostic]:
 
 def _unknown_operators(rules: Iterable[Contract]) -> list[str]:
     """What rules of packages watch that is no operator in any of the tables, each in a sentence."""
-    return [
-        f"{rule.plugin} watches `{name}`, which is no operator of torch {', '.join(shipped())}"
-        for rule in rules
-        for name in rule.operators
-        if not any(OpTable.load(version).get(name) for version in reversed(shipped()))
-    ]
+    watching = ((rule.plugin, name) for rule in rules for name in rule.operators)
+    unknown = (pair for pair in watching if not any(OpTable.load(v).get(pair[1]) for v in reversed(shipped())))
+    what = f"which is no operator of torch {', '.join(shipped())}"
+    return [f"{plugin} watches `{name}`, {what}" for plugin, name in unknown]
 
 
 def _refused(catalogue: Mapping[str, Contract], settings: Settings, discovery: Discovery) -> dict[str, str]:
     """Why rules of packages do not run here, by code: no code of the checked tree is run, be it installed or not."""
-    return {
-        code: f"{rule.plugin} is not run: its installation is editable and leads into the checked tree; "
-        f'install a copy (`pip install .`), or `ignore = ["{code}"]`'
-        for code, rule in catalogue.items()
-        if rule.plugin is not None
-        and settings.selection.matches(code, rule.name)
-        and any(rule.plugin.inside(folder) for folder in (settings.root, discovery.folder))
-    }
+    plugins = ((code, rule.name, rule.plugin) for code, rule in catalogue.items() if rule.plugin is not None)
+    wanted = ((code, plugin) for code, name, plugin in plugins if settings.selection.matches(code, name))
+    inside = ((code, plugin) for code, plugin in wanted if any(map(plugin.inside, (settings.root, discovery.folder))))
+    why = "is not run: its installation is editable and leads into the checked tree; install a copy (`pip install .`)"
+    return {code: f'{plugin} {why}, or `ignore = ["{code}"]`' for code, plugin in inside}
 
 
 @contextmanager

@@ -85,11 +85,8 @@ class Pair:
 def aligned(a: Sequence[Node], b: Sequence[Node]) -> list[Pair]:
     """Both graphs from the front to the back, with what is the same side by side."""
     stretches, same = _stretches(a, b)
-    return [
-        Pair(i, j, i is None or i not in same or any(_node_differences(a[i], b[same[i]], same)))
-        for _, left, right in stretches
-        for i, j in zip_longest(left, right)
-    ]
+    places = (place for _, left, right in stretches for place in zip_longest(left, right))
+    return [Pair(i, j, i is None or i not in same or any(_node_differences(a[i], b[same[i]], same))) for i, j in places]
 
 
 def diff(a: Sequence[Node], b: Sequence[Node]) -> tuple[Difference, ...]:

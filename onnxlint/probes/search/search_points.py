@@ -25,11 +25,9 @@ class Point:
         labels = iter(leaves(eager.example.parameters, run.args, run.kwargs))
         self.names = ["" if leaf is None else next(labels).partition(".")[0] for leaf in self.flat]
         self.limits = limits
-        self.whole = {
-            name: _whole_range(name, leaf, eager.model, limits)
-            for name, leaf in zip(self.names, self.flat, strict=True)
-            if isinstance(leaf, torch.Tensor) and not leaf.is_floating_point() and not leaf.is_complex()
-        }
+        tensors = ((n, t) for n, t in zip(self.names, self.flat, strict=True) if isinstance(t, torch.Tensor))
+        whole = ((name, leaf) for name, leaf in tensors if not (leaf.is_floating_point() or leaf.is_complex()))
+        self.whole = {name: _whole_range(name, leaf, eager.model, limits) for name, leaf in whole}
 
     @property
     def floats(self) -> list[int]:

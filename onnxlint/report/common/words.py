@@ -95,13 +95,10 @@ def unexplained(report: Report) -> list[tuple[ModelReport, str, records.Exporter
     """The failures of exporters that no finding accounts for: (model, exporter, result)."""
     harmless = (Outcome.OK, Outcome.SKIPPED)
     explained = {(e.model, e.exporter) for f in report.findings for e in f.evidence if e.symptom not in harmless}
-    return [
-        (model, exporter, result)
-        for model in report.models
-        if model.status is ModelStatus.PROBED
-        for exporter, result in model.exporters.items()
-        if result.outcome not in harmless and not explained & {(model.name, exporter), (model.name, "eager")}
-    ]
+    probed = (model for model in report.models if model.status is ModelStatus.PROBED)
+    results = ((model, exporter, result) for model in probed for exporter, result in model.exporters.items())
+    failed = (one for one in results if one[2].outcome not in harmless)
+    return [(m, exporter, r) for m, exporter, r in failed if not explained & {(m.name, exporter), (m.name, "eager")}]
 
 
 def model_name(model: ModelReport) -> str:
@@ -147,10 +144,8 @@ def slowness(result: records.ExporterResult) -> str:
     """How much slower than eager PyTorch an export is, and what takes the time; empty where it is not."""
     if result.latency is None or not result.latency.slowest:
         return ""
-    parts = [
-        f"{nodes.operator} {nodes.share:.0%}" + (f" ({place})" if (place := short_place(nodes.location)) else "")
-        for nodes in result.latency.slowest
-    ]
+    placed = ((nodes, short_place(nodes.location)) for nodes in result.latency.slowest)
+    parts = [f"{nodes.operator} {nodes.share:.0%}" + (f" ({place})" if place else "") for nodes, place in placed]
     return f"takes {result.latency.ratio:.2g} times as long as eager PyTorch: {', '.join(parts)}"
 
 
@@ -205,11 +200,8 @@ def folded(names: Sequence[str]) -> list[str]:
     """Both ways to run one runtime as one."""
     plainly = " without optimizations"
     both = {name for name in names if f"{name}{plainly}" in names}
-    return [
-        f"{name} with and{plainly}" if name in both else name
-        for name in names
-        if name.removesuffix(plainly) not in both or name in both
-    ]
+    told = (name for name in names if name.removesuffix(plainly) not in both or name in both)
+    return [f"{name} with and{plainly}" if name in both else name for name in told]
 
 
 def number(value: float) -> str:

@@ -52,11 +52,8 @@ def _model(model: ModelReport) -> dict[str, Any]:
 def _public(data: dict[str, Any], fields: str) -> dict[str, Any]:
     """The named fields of a record. JSON has no infinity: a difference that is not finite is null there."""
     names = ((field.removesuffix("?"), field.endswith("?")) for field in fields.split())
-    return {
-        name: None if isinstance(data[name], float) and not math.isfinite(data[name]) else data[name]
-        for name, optional in names
-        if data[name] or not optional
-    }
+    public = ((name, data[name]) for name, optional in names if data[name] or not optional)
+    return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in public}
 
 
 def _summary(report: Report) -> dict[str, Any]:

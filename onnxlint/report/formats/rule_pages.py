@@ -62,13 +62,10 @@ def rules_table(catalogue: Mapping[str, Contract], *, color: bool, width: int) -
         title = first.plugin.distribution if first.plugin is not None else FAMILIES.get(family, "")
         table.add_row(Text.styled(f"{family}xx", "cyan"), Text.styled(title, "bold cyan"))
         for rule in (first, *others):
-            table.add_row(
-                Text.styled(rule.code, "bold"),
-                Text(rule.name),
-                Text.styled(rule.severity.value, _COLOURS[rule.severity]),
-                *(_effect(outcome, OUTCOME_LABELS[outcome]) for outcome in rule.effects.values()),
-                Text.styled(rule.fix.value if rule.fix else "–", "dim"),
-            )
+            severity = Text.styled(rule.severity.value, _COLOURS[rule.severity])
+            effects = (_effect(outcome, OUTCOME_LABELS[outcome]) for outcome in rule.effects.values())
+            fix = Text.styled(rule.fix.value if rule.fix else "–", "dim")
+            table.add_row(Text.styled(rule.code, "bold"), Text(rule.name), severity, *effects, fix)
         table.add_section()
     console.print(table)
     console.print()

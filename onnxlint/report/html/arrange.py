@@ -97,11 +97,8 @@ def _verdicts(findings: Sequence[records.Finding], show_all: bool) -> list[View]
     tally = Counter(_kind(finding) for finding in findings)
     names = {**{kind.value: words.VERDICT_WORDS[kind] for kind in VerdictKind}, "note": "notes"}
     late = ("note", VerdictKind.NOT_REPRODUCED.value)
-    return [
-        View(key=key, name=name, amount=tally[key], on=show_all or key not in late)
-        for key, name in names.items()
-        if tally[key]
-    ]
+    seen = ((key, name) for key, name in names.items() if tally[key])
+    return [View(key=key, name=name, amount=tally[key], on=show_all or key not in late) for key, name in seen]
 
 
 def _kind(finding: records.Finding) -> str:
