@@ -23,10 +23,8 @@ _MARK = re.compile(r"^<!-- onnxlint:([0-9a-f]{16}) -->\s*\Z", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A finding at its place, with the text of the comment."""
+    """The text of a comment, and its place."""
 
-    finding: Finding
-    fingerprint: str
     place: Place
     body: str
 
@@ -58,7 +56,7 @@ def comment(finding: Finding, fingerprint: str, path: str, diff: PullDiff, sourc
     if place is None:
         return None
     body = _body(finding, suggested, [hunk for hunk in fixed if hunk is not suggested], sources)
-    return Comment(finding, fingerprint, place, f"{body}\n\n<!-- onnxlint:{fingerprint} -->\n")
+    return Comment(place, f"{body}\n\n<!-- onnxlint:{fingerprint} -->\n")
 
 
 def _suggested(finding: Finding, path: str, fixed: Sequence[Hunk], diff: PullDiff) -> Hunk | None:

@@ -102,7 +102,9 @@ def build() -> Server:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def saved(params: types.DidSaveTextDocumentParams) -> None:
-        server.projects.saved(params.text_document.uri)
+        opened = server.projects.find(params.text_document.uri)
+        if opened is not None:
+            server.projects.refresh(opened[0])  # other files that are open may read what was saved
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: types.DidCloseTextDocumentParams) -> None:

@@ -167,12 +167,6 @@ class Projects:
         """Of the projects with documents: the folder, the files that were read, and when that began, in nanoseconds."""
         return [(p.root, p.members or frozenset(), p.begun) for p in self._projects.values() if p.documents and p.begun]
 
-    def saved(self, uri: str) -> None:
-        """A document was saved: now other files that are open may read it."""
-        match = self.find(uri)
-        if match is not None:
-            self.refresh(match[0])
-
     async def end(self) -> None:
         """End every analysis."""
         tasks = [p.task for p in self._projects.values() if p.task is not None]

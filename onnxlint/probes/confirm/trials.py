@@ -131,10 +131,6 @@ class Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
         return self.agreeing_on([t for t in self.failing if t.result is other.result and t.gap <= MORE * other.gap])
 
-    def tried(self) -> tuple[Tried, ...]:
-        """The trials as records."""
-        return tuple(trial.record() for trial in self.trials)
-
     def remark(self, probe: Probe, cause: Cause, frames: Frames, detail: str) -> Evidence:
         """What to know of an export although its outputs are right."""
         return Evidence(probe.name, self.export.exporter, cause, Outcome.OK, frames, detail, "example")

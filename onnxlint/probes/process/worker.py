@@ -186,7 +186,8 @@ def _confirm_and_explain(probe: Probe, eager: Eager, export: Export, sheet: _She
     exporter = export.exporter
     confirmation, outcome, detail = _judged(probe, eager, export, sheet)
     speed = latency.latency(eager, confirmation, probe.root) if probe.latency else None
-    result = ExporterResult(outcome, detail, None, round(export.seconds, 3), speed, confirmation.tried())
+    tried = tuple(trial.record() for trial in confirmation.trials)
+    result = ExporterResult(outcome, detail, None, round(export.seconds, 3), speed, tried)
     sheet.results[exporter] = result
     large = weights.too_large(confirmation, probe.name)
     if large:

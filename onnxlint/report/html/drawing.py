@@ -59,17 +59,9 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
         if here and here != before:
             lines += _source(here, top, row.differs, excerpts)
             before = here
-    return View(
-        caption=f"Where the {made} graphs differ",
-        height=y + 6,
-        titles=titles,
-        boxes=boxes,
-        edges=edges,
-        stubs=stubs,
-        lines=lines,
-        gaps=gaps,
-        text="; ".join(changed),
-    )
+    said = {"caption": f"Where the {made} graphs differ", "titles": titles, "text": "; ".join(changed)}
+    shapes = {"boxes": boxes, "edges": edges, "stubs": stubs, "lines": lines, "gaps": gaps}
+    return View(height=y + 6, **said, **shapes)
 
 
 def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops: list[int]) -> str:
