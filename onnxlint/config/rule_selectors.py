@@ -10,20 +10,6 @@ from onnxlint.config.typed_values import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which rules run: selectors are codes, prefixes of codes, or names of rules; the more specific one wins."""
-
-    select: tuple[str, ...] = ("ONX",)
-    extend_select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-
-    def matches(self, code: str, name: str = "") -> bool:
-        """Tell whether the rule runs; where `select` and `ignore` are equally specific, `ignore` wins."""
-        chosen = max((specificity(s, code, name) for s in (*self.select, *self.extend_select)), default=0)
-        return chosen > max((specificity(s, code, name) for s in self.ignore), default=0)
-
-
-@dataclass(frozen=True, slots=True)
 class FileIgnore:
     """Rules that are ignored in the files that a pattern means; `!` in front of it: in all other files.
 

@@ -10,7 +10,7 @@ from onnxlint.base.globs import Glob
 from onnxlint.base.records import EXPORTERS, ONNX_RUNTIME, Diagnostic
 from onnxlint.config.config_files import Layer, inline_layers, locate
 from onnxlint.config.declared_models import ModelConfig
-from onnxlint.config.rule_selectors import FileIgnore, FileIgnores, Selection
+from onnxlint.config.rule_selectors import FileIgnore, FileIgnores, specificity
 from onnxlint.config.schema_keys import converters
 from onnxlint.config.typed_values import Node, read_table
 
@@ -61,14 +61,17 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
-    def selection(self) -> Selection:
-        """Return which rules run."""
-        return Selection(self.select, self.extend_select, self.ignore)
-
-    @property
     def file_ignores(self) -> FileIgnores:
         """Return what is ignored in some files only."""
         return FileIgnores((*self.per_file_ignores, *self.extend_per_file_ignores))
+
+    def selects(self, code: str, name: str = "") -> bool:
+        """Tell whether a rule runs: selectors are codes, prefixes of codes, or names; the more specific one wins.
+
+        Where `select` and `ignore` are equally specific, `ignore` wins.
+        """
+        chosen = max((specificity(s, code, name) for s in (*self.select, *self.extend_select)), default=0)
+        return chosen > max((specificity(s, code, name) for s in self.ignore), default=0)
 
 
 def load_settings(

@@ -111,7 +111,7 @@ def _asked_for(
     findings: tuple[Finding, ...], sources: Sources, settings: Settings, dynamic: bool, failed: Collection[str]
 ) -> tuple[Finding, ...]:
     names = {rule.code: rule.name for rule in load_catalogue().values()}
-    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
+    wanted, ignores = settings.selects, settings.file_ignores.ignores
 
     def ran(code: str, name: str) -> bool:
         if settings.origins.get("exporters") == TYPED:  # what the other exporter has to say was not asked

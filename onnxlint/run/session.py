@@ -122,7 +122,7 @@ def _against_baseline(file: Path, report: Report, scopes: Sequence[Scope], fresh
     judged = _judge(file.parent, report, scopes)
     settled = baseline.settle(entries, report.findings, file.parent, judged)
     unused = load_catalogue()[UNUSED]
-    wanted = scopes[0].settings.selection.matches(UNUSED, unused.name)
+    wanted = scopes[0].settings.selects(UNUSED, unused.name)
     slack = [_slack(file, entry, number, unused) for entry, number in settled.slack] if wanted else []
     ledger = Ledger(file, entries, report.findings, judged, settled)
     return replace(report, findings=(*settled.new, *slack), in_baseline=settled.matched), ledger
@@ -157,7 +157,7 @@ def _judge(folder: Path, report: Report, scopes: Sequence[Scope]) -> baseline.Ju
 
 
 def _could_speak(rule: Contract, settings: Settings, unprobed: bool) -> bool:
-    if not settings.selection.matches(rule.code, rule.name) or settings.origins.get("exporters") == TYPED:
+    if not settings.selects(rule.code, rule.name) or settings.origins.get("exporters") == TYPED:
         return False
     if not rule.code.startswith("ONX7"):
         return True

@@ -52,7 +52,7 @@ def run_static(sources: Sources, settings: Settings, store: Store, probing: bool
     """Analyse the files and run the rules. `probing`: models are looked for; `live`: they are in a user's process."""
     catalogue = load_catalogue()
     analysis = analyse(sources, settings, store, probing, live)
-    wanted = settings.selection.matches
+    wanted = settings.selects
     refused = _refused(catalogue, settings, sources.discovery)
 
     def applies(code: str, name: str) -> bool:
@@ -106,7 +106,7 @@ def _unknown_operators(rules: Iterable[Contract]) -> list[str]:
 def _refused(catalogue: Mapping[str, Contract], settings: Settings, discovery: Discovery) -> dict[str, str]:
     """Why rules of packages do not run here, by code: no code of the checked tree is run, be it installed or not."""
     plugins = ((code, rule.name, rule.plugin) for code, rule in catalogue.items() if rule.plugin is not None)
-    wanted = ((code, plugin) for code, name, plugin in plugins if settings.selection.matches(code, name))
+    wanted = ((code, plugin) for code, name, plugin in plugins if settings.selects(code, name))
     inside = ((code, plugin) for code, plugin in wanted if any(map(plugin.inside, (settings.root, discovery.folder))))
     why = "is not run: its installation is editable and leads into the checked tree; install a copy (`pip install .`)"
     return {code: f'{plugin} {why}, or `ignore = ["{code}"]`' for code, plugin in inside}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onnxlint.config.rule_selectors import FileIgnore, FileIgnores, Selection, specificity, unknown_selector
+from onnxlint.config.rule_selectors import FileIgnore, FileIgnores, specificity, unknown_selector
 from onnxlint.config.settings import Settings, load_settings
 from onnxlint.config.typed_values import MOST
 
@@ -29,20 +29,21 @@ def read(text: str, **overrides: Any) -> tuple[Settings, list[tuple[int | None, 
 @pytest.mark.parametrize(
     ("selection", "chosen"),
     [
-        (Selection(), {"ONX101", "ONX102", "ONX201"}),
-        (Selection(("ONX1",)), {"ONX101", "ONX102"}),
-        (Selection(("onx1",)), {"ONX101", "ONX102"}),
-        (Selection(("literal-batch",)), {"ONX201"}),
-        (Selection(ignore=("ONX1",)), {"ONX201"}),
-        (Selection(("ONX101",), ignore=("ONX1",)), {"ONX101"}),
-        (Selection(("ONX1",), ignore=("ONX101",)), {"ONX102"}),
-        (Selection(("ONX101",), ignore=("tensor-branch",)), set()),
-        (Selection(("ONX2",), ("ONX102",)), {"ONX201", "ONX102"}),
-        (Selection((), ("ONX2",)), {"ONX201"}),
+        ({}, {"ONX101", "ONX102", "ONX201"}),
+        ({"select": ("ONX1",)}, {"ONX101", "ONX102"}),
+        ({"select": ("onx1",)}, {"ONX101", "ONX102"}),
+        ({"select": ("literal-batch",)}, {"ONX201"}),
+        ({"ignore": ("ONX1",)}, {"ONX201"}),
+        ({"select": ("ONX101",), "ignore": ("ONX1",)}, {"ONX101"}),
+        ({"select": ("ONX1",), "ignore": ("ONX101",)}, {"ONX102"}),
+        ({"select": ("ONX101",), "ignore": ("tensor-branch",)}, set()),
+        ({"select": ("ONX2",), "extend_select": ("ONX102",)}, {"ONX201", "ONX102"}),
+        ({"select": (), "extend_select": ("ONX2",)}, {"ONX201"}),
     ],
 )
-def test_the_more_specific_selector_wins(selection: Selection, chosen: set[str]) -> None:
-    assert {code for code, name in RULES.items() if selection.matches(code, name)} == chosen
+def test_the_more_specific_selector_wins(selection: dict[str, tuple[str, ...]], chosen: set[str]) -> None:
+    settings = Settings(Path(), **selection)
+    assert {code for code, name in RULES.items() if settings.selects(code, name)} == chosen
 
 
 def test_many_words_that_mean_nothing_are_not_held_against_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:

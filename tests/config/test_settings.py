@@ -9,7 +9,6 @@ import pytest
 
 from onnxlint.base.globs import Glob
 from onnxlint.base.probe_records import DimSpec, TensorSpec, Tolerance
-from onnxlint.config.rule_selectors import Selection
 from onnxlint.config.settings import Settings, load_settings
 from onnxlint.config.typed_values import MOST
 
@@ -69,7 +68,8 @@ inputs = "models.gate:example_inputs"
     root = tmp_path.resolve()
     assert settings.root == root
     assert (settings.opset, settings.exporters, settings.jobs) == (20, ("dynamo",), 3)
-    assert settings.selection == Selection(("ONX1", "literal-batch"), ("ONX201",), ("ONX102",))
+    assert settings.select == ("ONX1", "literal-batch")
+    assert (settings.extend_select, settings.ignore) == (("ONX201",), ("ONX102",))
     assert settings.exclude == (Glob("generated/", root), Glob("*_pb2.py", root))
     assert (settings.fail_on, settings.timeout, settings.memory) == ("confirmed", 12.5, 4 * 1024**3)
     assert settings.source_roots == (root / "src",)
@@ -247,11 +247,11 @@ class TestCommandLine:
 
     def test_select_replaces_what_the_file_selects_and_ignores(self) -> None:
         settings, _ = read('select = ["ONX2"]\nextend-select = ["ONX1"]\nignore = ["ONX101"]', select=("ONX101",))
-        assert settings.selection == Selection(("ONX101",))
+        assert (settings.select, settings.extend_select, settings.ignore) == (("ONX101",), (), ())
 
     def test_extend_select_and_ignore_add_to_the_file(self) -> None:
         settings, _ = read('select = ["ONX2"]\nignore = ["ONX101"]', extend_select=("ONX101",), ignore=("ONX201",))
-        assert settings.selection == Selection(("ONX2",), ("ONX101",), ("ONX201",))
+        assert (settings.select, settings.extend_select, settings.ignore) == (("ONX2",), ("ONX101",), ("ONX201",))
 
 
 def test_memory_beyond_any_machine_is_one_message() -> None:

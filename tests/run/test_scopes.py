@@ -15,7 +15,7 @@ import pytest
 from onnxlint import __version__
 from onnxlint.base.globs import Glob
 from onnxlint.config.declared_models import _MODEL
-from onnxlint.config.rule_selectors import FileIgnore, Selection
+from onnxlint.config.rule_selectors import FileIgnore
 from onnxlint.config.schema_keys import converters
 from onnxlint.config.settings import Settings, load_settings
 from onnxlint.run.scopes import Request, Scope, scopes
@@ -127,7 +127,7 @@ class TestPrecedence:
         inline = ["opset=19", "jobs = 3", 'select=["ONX2"]', 'per-file-ignores = { "tests/" = ["ONX201"] }']
         settings, mistakes = load_settings(Path.cwd(), None, {"jobs": 4}, RULES, inline=inline)
         assert mistakes == ()
-        assert (settings.opset, settings.jobs, settings.selection) == (19, 4, Selection(("ONX2",)))
+        assert (settings.opset, settings.jobs, settings.select, settings.ignore) == (19, 4, ("ONX2",), ())
         assert [entry.pattern for entry in settings.per_file_ignores] == ["tests/"]
 
     def test_the_origin_of_every_setting_is_known(self) -> None:
@@ -157,9 +157,12 @@ class TestExtend:
     def test_a_selection_adds_to_the_one_below_unless_it_selects(self) -> None:
         write("base.toml", 'select = ["ONX1"]\nignore = ["ONX101"]\nextend-select = ["ONX201"]\n')
         write("onnxlint.toml", 'extend = "base.toml"\nignore = ["ONX102"]\n')
-        assert load_settings(Path.cwd())[0].selection == Selection(("ONX1",), ("ONX201",), ("ONX101", "ONX102"))
+        settings, _ = load_settings(Path.cwd())
+        assert settings.select == ("ONX1",)
+        assert (settings.extend_select, settings.ignore) == (("ONX201",), ("ONX101", "ONX102"))
         write("onnxlint.toml", 'extend = "base.toml"\nselect = ["ONX2"]\n')
-        assert load_settings(Path.cwd())[0].selection == Selection(("ONX2",))
+        settings, _ = load_settings(Path.cwd())
+        assert (settings.select, settings.extend_select, settings.ignore) == (("ONX2",), (), ())
 
     def test_per_file_ignores_replace_and_extend_adds(self) -> None:
         write("base.toml", '[per-file-ignores]\n"a.py" = ["ONX1"]\n[extend-per-file-ignores]\n"b.py" = ["ONX1"]\n')

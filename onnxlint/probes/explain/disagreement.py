@@ -93,8 +93,7 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
     if export.exporter == "dynamo" and program is None:
         answers.unknown[side] = "the exporter did not hand it out"
         return
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), torch.no_grad():
         if program is not None:
             call = call_form(call)
             args, kwargs = call.args, call.kwargs
@@ -135,8 +134,7 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, se
         answers.unknown[REFERENCE] = "numpy has no bfloat16"
         return
     try:
-        with cut_off(seconds), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with cut_off(seconds), warnings.catch_warnings(action="ignore"):
             answers.outputs[REFERENCE] = onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds))
     except TooLong:
         answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {seconds:.1f} s"

@@ -107,8 +107,7 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
     try:
         out, err = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
-        with warnings.catch_warnings(), out, err:
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), out, err:
             yield
     finally:
         logging.disable(before)

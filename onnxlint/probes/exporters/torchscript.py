@@ -61,8 +61,7 @@ def run_exporter(model: torch.nn.Module, example: Example, file: Any, opset: int
     """Call the exporter, without its warnings; the nodes have their source lines within `located_nodes`."""
     inputs, axes = inputs_and_axes(model, example)
     options |= {"input_names": list(inputs), "dynamic_axes": axes, "opset_version": opset}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         torch.onnx.export(model, packed(example), file, dynamo=False, verbose=True, **options)
 
 
@@ -93,8 +92,7 @@ def by_method(held: Held) -> Held:
 def traced_alone(model: torch.nn.Module, example: Example) -> tuple[Any, "TensorsOnly"]:
     """What `torch.jit.trace` makes of the model, without the exporter, and what was around the model meanwhile."""
     formatted, _ = arguments(model, example)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), torch.no_grad():
         around = TensorsOnly(model, formatted)
         traced = torch.jit.trace(around, around.tensors(formatted), check_trace=False, strict=False)
     return traced, around

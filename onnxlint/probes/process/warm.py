@@ -54,8 +54,7 @@ def rehearse() -> None:
     layers = nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
     model, example = nn.Sequential(*layers).eval(), (torch.ones(2, 2, 4, 4),)
     names: dict[str, Any] = {"input_names": ["x"], "dynamic_axes": {"x": {0: "batch"}}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         torch.onnx.export(model, example, io.BytesIO(), dynamo=False, **names)
         exported = torch.export.export(model, example, dynamic_shapes=({0: torch.export.Dim("batch", min=2)},))
         logging.disable(logging.WARNING)  # which optional operator libraries are missing
