@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,9 +70,8 @@ def user_file() -> Path:
     return user_config_path("onnxlint", appauthor=False) / "onnxlint.toml"
 
 
-def inline_layers(assignments: Sequence[str], root: Path) -> list[Layer]:
+def inline_layers(assignments: Sequence[str], root: Path) -> Iterator[Layer]:
     """Read assignments such as `opset=18`, written as in a file."""
-    layers = []
     for assignment in assignments:
         problems = Problems(INLINE)
         try:
@@ -80,8 +79,7 @@ def inline_layers(assignments: Sequence[str], root: Path) -> list[Layer]:
         except (ValueError, RecursionError) as error:  # ValueError alone: such as an integer of 5,000 digits
             problems.add(f"`{assignment[:80]}` is not an assignment as in the file, such as `opset = 18`: {error}")
             table = {}
-        layers.append(Layer(table, problems, None, root))
-    return layers
+        yield Layer(table, problems, None, root)
 
 
 def _chain(file: Path, table: Any, problems: Problems) -> list[Layer]:

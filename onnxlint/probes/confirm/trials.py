@@ -1,6 +1,6 @@
 """Confirmation: an exported file in every runtime, against eager, on the example and on every variation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -267,9 +267,8 @@ class OtherTies(OperatorMode):
         return best, values.shape[dim] - 1 - indices
 
 
-def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Trial]:
+def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> Iterator[Trial]:
     """For every input that the graph lost: does eager's answer depend on it? Then the export is wrong there."""
-    trials = []
     for name in confirmation.vanished:
         values = (run for run in eager.runs if run.kind == "values")
         other = next((run for run in values if differs(run.leaves.get(name), eager.base.leaves[name])), None)
@@ -279,8 +278,7 @@ def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> 
         variation = Variation(f"example with `{name}` of {other.label}", args, kwargs, dict(eager.base.sizes))
         run = execute(eager.inference(), eager.example, variation, probe.root)
         if run.observation.error is None:
-            trials.append(trial(probe, eager, confirmation, run))
-    return trials
+            yield trial(probe, eager, confirmation, run)
 
 
 def differs(one: Any, other: Any) -> bool:

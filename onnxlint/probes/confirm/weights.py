@@ -31,21 +31,19 @@ class Copy:
     transposed: bool
 
 
-def copied(probe: Probe, confirmation: Confirmation) -> list[Evidence]:
+def copied(probe: Probe, confirmation: Confirmation) -> Iterator[Evidence]:
     """The lines that use a second copy of a weight, where the copies are worth a word."""
     model, total = confirmation.loaded.model, weight_bytes(confirmation.loaded.model)
     copies = list(copies_of(model, confirmation.loaded.path.parent))
     if sum(copy.size for copy in copies) < SHARE * total:
-        return []
-    evidence = []
+        return
     for copy in copies:
         how = "once more, transposed," if copy.transposed else "once more"
         sizes = f"{human(copy.size)} of {human(total)} of weights"
         detail = f"the file holds `{copy.original}` {how} as `{copy.name}`: {sizes}"
         users = (node for node in model.graph.node if copy.name in node.input)
         frames = next((frames for node in users if (frames := onnx_frames(node, probe.root))), ())
-        evidence.append(confirmation.remark(probe, Cause.WEIGHTS, frames, detail))
-    return evidence
+        yield confirmation.remark(probe, Cause.WEIGHTS, frames, detail)
 
 
 def copies_of(model: onnx.ModelProto, folder: Path) -> Iterator[Copy]:

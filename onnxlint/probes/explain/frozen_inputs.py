@@ -38,24 +38,20 @@ def unread(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evide
     return [confirmation.remark(probe, Cause.INPUT_VANISHED, frames, f"`{name}` {detail}") for name in lost]
 
 
-def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
+def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> Iterator[Evidence]:
     """The lines that compute a large table from a fixed size of an input; cheap where the graph holds no such table."""
     model = confirmation.loaded.model
     wanted = _constants(model, eager)
     total = max(weight_bytes(model), sum(array.nbytes for array in wanted))
     wanted = [array for array in wanted if array.nbytes >= SHARE * total]
-    if not wanted:
-        return []
     maker = _Maker(probe.root, wanted=wanted)
-    if not _runs(eager, maker, eager.base.args, eager.base.kwargs):
-        return []
-    evidence = []
+    if not wanted or not _runs(eager, maker, eager.base.args, eager.base.kwargs):
+        return
     for place, (frames, made) in maker.matches.items():
         if axis := _deciding(probe, eager, place, made):
             computed = f"the graph holds {' × '.join(map(str, made.shape))} numbers that are computed here from {axis}"
             detail = f"{computed}: {human(made.nbytes)} of {human(total)} of constants"
-            evidence.append(confirmation.remark(probe, Cause.TABLE, frames, detail))
-    return evidence
+            yield confirmation.remark(probe, Cause.TABLE, frames, detail)
 
 
 def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any]]:
@@ -157,16 +153,14 @@ def _narrowed(eager: Eager, axes: Sequence[_Axis]) -> tuple[tuple[Any, ...], dic
     return clone(args), clone(kwargs)
 
 
-def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
+def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> Iterator[Evidence]:
     """The lines whose nodes grow in number with a size of the input; cheap where nothing is repeated."""
     model = confirmation.loaded.model
-    evidence = []
     for frames, times, nodes in _repeated(model, probe.root):
         if grown := _grows(probe, eager, frames, times):
             copies = f"{times} copies of what this line does, {nodes} of its {len(model.graph.node)} nodes"
             detail = f"the graph has {copies}: one for each element of {grown}, as half of that axis shows"
-            evidence.append(confirmation.remark(probe, Cause.UNROLLED, frames, detail))
-    return evidence
+            yield confirmation.remark(probe, Cause.UNROLLED, frames, detail)
 
 
 def _repeated(model: onnx.ModelProto, root: str) -> list[tuple[Frames, int, int]]:

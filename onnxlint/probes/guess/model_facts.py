@@ -118,16 +118,14 @@ def _numbers(owners: Sequence[Any], names: Sequence[str]) -> list[int]:
     return [v for v in values if isinstance(v, int) and not isinstance(v, bool) and 0 < v < 1_000_000]
 
 
-def _sides(owners: Sequence[Any], model: nn.Module) -> list[tuple[int, int]]:
-    sides: list[tuple[int, int]] = []
+def _sides(owners: Sequence[Any], model: nn.Module) -> Iterator[tuple[int, int]]:
     for owner in (*owners, *(m for m in model.modules() if m is not model)):
         for name in say.KEYS["image-size"]:
             value = _value(owner, name)
             if isinstance(value, int) and not isinstance(value, bool) and 4 <= value <= 2048:
-                sides.append((value, value))
+                yield value, value
             elif isinstance(value, (tuple, list)) and value and all(type(i) is int and i > 3 for i in value[-2:]):
-                sides.append((value[-2], value[-1]) if len(value) > 1 else (value[0], value[0]))
-    return sides
+                yield (value[-2], value[-1]) if len(value) > 1 else (value[0], value[0])
 
 
 def _lengths(owners: Sequence[Any], model: nn.Module) -> list[int]:

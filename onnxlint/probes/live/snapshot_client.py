@@ -2,7 +2,7 @@
 
 import socket
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
@@ -106,15 +106,13 @@ class Captured:
             snapshot.close()
 
 
-def _renamed(calls: Sequence[Capture]) -> list[Capture]:
+def _renamed(calls: Sequence[Capture]) -> Iterator[Capture]:
     """The calls with distinct names, by which evidence refers to a model: with the line where a class occurs twice."""
     counts = Counter(call.name for call in calls)
     seen: Counter[str] = Counter()
-    distinct = []
     for call in calls:
         place = f" ({call.path.rpartition('/')[2]}:{call.line})" if counts[call.name] > 1 else ""
         name = f"{call.name}{place}"
         seen[name] += 1
         number = f" #{seen[name]}" if seen[name] > 1 else ""  # a loop exports several from one line
-        distinct.append(replace(call, name=f"{name}{number}"))
-    return distinct
+        yield replace(call, name=f"{name}{number}")

@@ -1,6 +1,6 @@
 """What eager computes on a probe's inputs before and after its source was changed. Runs in a process of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,11 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
     return result
 
 
-def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evidence]:
+def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> Iterator[Evidence]:
     """One piece of evidence for each input that shows a change; none where chance decides what comes out."""
     if before["random"]:
-        return []
+        return
     runs = {run.label: run for run in (*eager.accepted, *eager.rejected)}
-    evidence = []
     for label, (inputs, outputs) in before["runs"].items():
         run = runs.get(label)
         if run is None or not _identical(tensors((run.args, run.kwargs)), inputs):
@@ -55,8 +54,7 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
             continue
         raises = f"eager raises {type(error).__name__} where it did not"
         detail = "eager gives another output" if error is None else raises
-        evidence.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), detail, label))
-    return evidence
+        yield Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), detail, label)
 
 
 def _identical(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:

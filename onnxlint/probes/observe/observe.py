@@ -2,7 +2,7 @@
 
 import linecache
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -103,16 +103,14 @@ def divergences(base: Observation, others: Sequence[Observation]) -> list[Diverg
     return [replace(s[0], variations=tuple(dict.fromkeys(d.variation for d in s))) for s in by_place.values()]
 
 
-def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
+def _branches(base: Observation, other: Observation, index: int) -> Iterator[Divergence]:
     raising = {(frame.path, frame.function): frame.line for frame in error_frames(other.error, base.root, sys.maxsize)}
-    result = []
     for parting in partings(base.path, other.path):
         its = frames(parting.other, parting.second, base.root)[0]
         if raising.get((its.path, its.function)) in parting.other.lines[: parting.second + 1]:
             continue  # from there on it did not take another branch, it raised and cleaned up
         places = frames(parting.one, parting.first, base.root)
-        result.append(Divergence(places[0], places, "branch", _describe(parting), index))
-    return result
+        yield Divergence(places[0], places, "branch", _describe(parting), index)
 
 
 def _describe(parting: Parting) -> str:
@@ -123,17 +121,15 @@ def _describe(parting: Parting) -> str:
     return f"after `{text}` the example {one}, this input {other}"
 
 
-def _reads(base: Observation, other: Observation, index: int) -> list[Divergence]:
+def _reads(base: Observation, other: Observation, index: int) -> Iterator[Divergence]:
     """Reads at the same site (line, callers and kind), compared in order."""
     base_reads = _by_site(base.escapes)
-    result = []
     for site, values in _by_site(other.escapes).items():
         for before, after in zip(base_reads.get(site, ()), values, strict=False):
             if before.value != after.value:
                 detail = f"`{before.kind}` gives {before.value} on the example and {after.value} on this input"
-                result.append(Divergence(before.frames[0], before.frames, "escape", detail, index, read=before.kind))
+                yield Divergence(before.frames[0], before.frames, "escape", detail, index, read=before.kind)
                 break
-    return result
 
 
 def _by_site(escapes: Sequence[Escape]) -> dict[tuple[Any, ...], list[Escape]]:

@@ -254,16 +254,14 @@ def sentence_of(finding: Finding) -> str:
     return " ".join([clean(finding.message).rstrip(".") + ".", *sentences])
 
 
-def effects_of(finding: Finding) -> list[tuple[str, str]]:
+def effects_of(finding: Finding) -> Iterator[tuple[str, str]]:
     """What became of it in each exporter of which something is known: the exporter's name, and a predicate."""
-    effects = []
     for exporter in exporters_of(finding):
         outcome, measured = outcome_of(finding, exporter)
         if outcome is None or (outcome is Outcome.OK and not measured):
             continue
         name = exporter_name(exporter) + ("" if measured else " (expected)")
-        effects.append((name, effect(finding, exporter) + _measure(finding, exporter)))
-    return effects
+        yield name, effect(finding, exporter) + _measure(finding, exporter)
 
 
 def _measure(finding: Finding, exporter: str) -> str:

@@ -1,7 +1,7 @@
 """A report arranged as its page shows it: plain data for the templates, the surest findings first."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace as View
 
@@ -155,15 +155,13 @@ def _fix(fix: records.Fix | None, rule: Contract | None, sources: Sources) -> Vi
     )
 
 
-def _rows(change: Edited) -> list[tuple[str, int, str]]:
+def _rows(change: Edited) -> Iterator[tuple[str, int, str]]:
     """Sign, number and text of each line of a diff."""
-    rows: list[tuple[str, int, str]] = []
     for group in in_groups(change.opcodes, 1):
         for opcode in group:
             edge = opcode in (group[0], group[-1])  # where an empty line shows nothing
             lines = ((sign, number, line.expandtabs(4)) for sign, number, line in change.rows(*opcode))
-            rows += [row for row in lines if row[0] != " " or row[2].strip() or not edge]
-    return rows
+            yield from (row for row in lines if row[0] != " " or row[2].strip() or not edge)
 
 
 def place(path: str | None, line: int | None) -> str:

@@ -1,6 +1,7 @@
 """Two graphs side by side, as the geometry of a drawing: rows of boxes, the lines between them, the source beside."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 from types import SimpleNamespace as View
@@ -72,17 +73,15 @@ def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops:
     return f"M{x} {top}h-6q-{_LANE - 6} 0 -{_LANE - 6} 10V{bottom - 10}q0 10 {_LANE - 6} 10h4"
 
 
-def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> list[View]:
+def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> Iterator[View]:
     """The lines that made the nodes of a row; where each graph has one of its own, both are short."""
     short = len(places) > 1
-    lines = []
     for k, (path, line) in enumerate(places):
         place = f"{PurePath(path).name}:{line}"
         code = "".join(piece.text for piece in excerpts.at(path, line))
         code = words.cut(code, _CODE - len(place) - 1 if short else _CODE)
         place = words.cut(place, _CODE)
-        lines.append(View(y=top + _SHORT * k, place=place, code=code, differs=differs, short=short))
-    return lines
+        yield View(y=top + _SHORT * k, place=place, code=code, differs=differs, short=short)
 
 
 def _operator(node: GraphNode) -> str:
