@@ -136,12 +136,10 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
     pyproject = file.name == "pyproject.toml"
     try:
         content = read_text(file)
-    except (NotAFile, TooLong) as error:
-        problems.add(f"the configuration cannot be read: {error.strerror}; nothing of this file is used")
-        return None, problems
     except OSError as error:
-        why = error.strerror or error
-        problems.add(f"the configuration cannot be read: {why}; check the path and the rights on it")
+        ours = isinstance(error, (NotAFile, TooLong))
+        then = "nothing of this file is used" if ours else "check the path and the rights on it"
+        problems.add(f"the configuration cannot be read: {error.strerror or error}; {then}")
         return None, problems
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

@@ -246,10 +246,8 @@ def some_of(*options: str) -> Converter[tuple[str, ...]]:
 
 
 # The execution providers that onnxruntime is built with; which of them there are, the installed one knows.
-_PROVIDERS = tuple(
-    f"{name}ExecutionProvider"
-    for name in ("CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "CoreML", "OpenVINO", "Dnnl", "QNN", "XNNPACK", "CANN")
-)
+_BUILT = "CUDA Tensorrt ROCM MIGraphX Dml CoreML OpenVINO Dnnl QNN XNNPACK CANN".split()
+_PROVIDERS = tuple(f"{name}ExecutionProvider" for name in _BUILT)
 _RUNTIMES = f"{ONNX_RUNTIME}, {OPENVINO}, or an execution provider of ONNX Runtime such as {_PROVIDERS[0]}"
 
 

@@ -17,16 +17,11 @@ class Live:
     """Draws while its `bars` are open, and leaves nothing behind."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.bars = Bars(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}", style="dim", markup=False),
-            console=Console(file=stream, stderr=True, markup=False, highlight=False, emoji=False),
-            transient=True,
-        )
+        stage = TextColumn("{task.description}", markup=False)
+        note = TextColumn("{task.fields[note]}", style="dim", markup=False)
+        columns = SpinnerColumn(), stage, BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), note
+        console = Console(file=stream, stderr=True, markup=False, highlight=False, emoji=False)
+        self.bars = Bars(*columns, console=console, transient=True)
         self._task = self.bars.add_task("", total=None, note="", visible=False)
         self._working: dict[str, str] = {}
 

@@ -1,7 +1,7 @@
 """The dynamic half of a run: which models are probed, what their probes say, and what of them could not be tried."""
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -64,7 +64,7 @@ def run_dynamic(
     if also is not None and not probing.interrupted:
         with nullcontext(probing.pool) if isinstance(probing.pool, ProbePool) else ProbePool() as here:
             also(here, todo.probes)
-    return DynamicResult(tuple(results), todo.unprobed, (*_unplanned(todo), *_untried(probing.over, todo), *notices))
+    return DynamicResult(tuple(results), todo.unprobed, (*_left_out(todo, probing.over), *notices))
 
 
 def switched_off(missing: Sequence[str]) -> Diagnostic:
@@ -73,25 +73,18 @@ def switched_off(missing: Sequence[str]) -> Diagnostic:
     return Diagnostic("warning", f"the dynamic pass is off: {names} not installed; pip install 'onnxlint[dynamic]'")
 
 
-def _unplanned(todo: Plan) -> list[Diagnostic]:
-    notices = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
+def _left_out(todo: Plan, ways: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """Which models are not probed, and which further `ways` to call those that are."""
+    yield from (Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown)
+    assumed, over = sum(probe.source == SYNTHESISED for probe in todo.probes), todo.over or ways
+    others = f"{over[0]} and {len(over) - 1} more" if len(over) > 1 else "".join(over)
+    everyone = assumed + len(over)
     if todo.over:
-        assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
-        others = f"{todo.over[0]} and {len(todo.over) - 1} more" if len(todo.over) > 1 else todo.over[0]
-        everyone = assumed + len(todo.over)
         message = f"{assumed} of {everyone} models that nobody declared are probed, without {others}; "
-        message += f"--max-models {everyone} probes all, `--model NAME` one"
-        notices.append(Diagnostic("warning", message))
+        yield Diagnostic("warning", f"{message}--max-models {everyone} probes all, `--model NAME` one")
     if todo.unnamed:
         message = "more models were found that nothing says how to feed; `onnxlint init` declares them"
-        notices.append(Diagnostic("warning", f"{todo.unnamed} {message}"))
-    return notices
-
-
-def _untried(over: Sequence[str], todo: Plan) -> list[Diagnostic]:
-    if not over or todo.over:  # that it leaves models is told already
-        return []
-    assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
-    others = f"{over[0]} and {len(over) - 1} more are" if len(over) > 1 else f"{over[0]} is"
-    message = f"further ways to call models are found, and {others} not probed; --max-models {assumed + len(over)}"
-    return [Diagnostic("warning", f"{message} leaves room for them")]
+        yield Diagnostic("warning", f"{todo.unnamed} {message}")
+    if ways and not todo.over:  # else that models are left out is told already
+        message = f"further ways to call models are found, and {others} {'are' if len(ways) > 1 else 'is'} not probed"
+        yield Diagnostic("warning", f"{message}; --max-models {everyone} leaves room for them")

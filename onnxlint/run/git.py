@@ -24,9 +24,7 @@ from onnxlint.base.lifetimes import temporary_folder
 _OWN = ("FETCH_HEAD", "ORIG_HEAD", "logs/HEAD")
 _SHARED = ("packed-refs", "refs", "reftable", "shallow", "logs/refs")
 # How objects and refs are stored, and what `@{upstream}` stands for: no other setting is taken over.
-_SETTING = re.compile(
-    r"extensions\.(?:objectformat|refstorage)|branch\..+\.(?:remote|merge)|remote\..+\.fetch", re.DOTALL
-)
+_SETTING = re.compile(r"(?s)extensions\.(?:objectformat|refstorage)|branch\..+\.(?:remote|merge)|remote\..+\.fetch")
 _HARMLESS = re.compile(r"[\w./*:+@=-]+")
 _OFF = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.bareRepository=explicit", "protocol.allow=never")
 _SECONDS = 300

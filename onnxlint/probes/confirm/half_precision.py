@@ -18,14 +18,12 @@ from onnxlint.probes.exporters.graph import opset_of, subgraphs
 from onnxlint.probes.observe.eager import Eager
 
 _HALVES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
+_INPUT_TYPE = r"Type 'tensor\(b?float16\)' of input parameter \S+"
 # What ONNX Runtime says: no kernel, a kernel that raises, and a type that the operator has only from another opset on.
 _MISSING = (
     re.compile(r"Could not find an implementation for (?P<operator>\w+)\(\d+\) node with name '(?P<node>[^']*)'"),
     re.compile(r"running (?P<operator>\w+) node\. Name:'(?P<node>[^']*)'.*MLFloat16 data type is not supported"),
-    re.compile(
-        r"Type 'tensor\(b?float16\)' of input parameter \S+ of operator \((?P<operator>\w+)\) in node"
-        r" \((?P<node>[^)]*)\) is invalid"
-    ),
+    re.compile(rf"{_INPUT_TYPE} of operator \((?P<operator>\w+)\) in node \((?P<node>[^)]*)\) is invalid"),
 )
 
 

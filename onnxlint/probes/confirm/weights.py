@@ -78,10 +78,9 @@ def too_large(confirmation: Confirmation, name: str) -> str:
         return ""
     tensors = confirmation.runtime.model.graph.initializer
     files = len({entry.value for t in tensors for entry in t.external_data if entry.key == "location"})
-    return (
-        f"{name}, {confirmation.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file "
-        f"holds: they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
-    )
+    large = f"{human(total)} of weights, more than the 2 GiB that an ONNX file holds"
+    where = f"in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
+    return f"{name}, {confirmation.export.exporter}: {large}: they are {where}"
 
 
 def weight_bytes(model: onnx.ModelProto) -> int:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 import torch
+from torch import nn
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.probe_records import Probe
@@ -52,9 +53,7 @@ class Variation:
     scout: bool = False
 
 
-def variations(
-    probe: Probe, model: torch.nn.Module, example: Example, lost: list[str] | None = None
-) -> list[Variation]:
+def variations(probe: Probe, model: nn.Module, example: Example, lost: list[str] | None = None) -> list[Variation]:
     """Other values, the most telling first, then every dynamic dim at up to four other sizes, alone and together.
 
     What the user's own `vary` raises loses that variation alone; why goes to `lost`. Raises ProbeFailure if it hangs.
@@ -100,7 +99,7 @@ def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
     return [change for change in turns if change is not None][:count]
 
 
-def resized(probe: Probe, model: torch.nn.Module, example: Example, sizes: Mapping[str, int], label: str) -> Variation:
+def resized(probe: Probe, model: nn.Module, example: Example, sizes: Mapping[str, int], label: str) -> Variation:
     """The inputs at these sizes. Raises ProbeFailure where the user's own `vary` does."""
     args, kwargs = _maker(probe, model, example)(sizes, len(MODES), "normal")
     return Variation(label, args, kwargs, dict(sizes), kind="sizes")
@@ -115,7 +114,7 @@ def more_of(probe: Probe, example: Example, count: int) -> Iterator[Made]:
             yield make(sizes, seed, MODES[seed % len(MODES)][0])
 
 
-def _further(model: torch.nn.Module, example: Example) -> Iterator[tuple[Mode, int]]:
+def _further(model: nn.Module, example: Example) -> Iterator[tuple[Mode, int]]:
     """The modes that mean something to these inputs only: masks, indices, numbers."""
     tensors = {n: v for n, v in zip(example.parameters, example.values, strict=True) if isinstance(v, torch.Tensor)}
     masks = {name for name, value in tensors.items() if is_mask(value, integer_range(name, model)[1])}
@@ -179,7 +178,7 @@ def usual_sizes(size: int) -> tuple[int, ...]:
 Maker = Callable[[Mapping[str, int], int, Mode], Made]
 
 
-def _maker(probe: Probe, model: torch.nn.Module, example: Example) -> Maker:
+def _maker(probe: Probe, model: nn.Module, example: Example) -> Maker:
     """The user's `vary`, else the example itself varied: same structure and dtypes, each tensor within its domain."""
     if probe.vary is not None:
         return _from_user(probe, example)
@@ -197,7 +196,7 @@ def _maker(probe: Probe, model: torch.nn.Module, example: Example) -> Maker:
         made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
 
         def vary(label: str, value: Any) -> Any:
-            if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+            if type(value) not in (torch.Tensor, nn.Parameter) or value.layout != torch.strided:
                 return value
             if mode in _MASK_MODES and not is_mask(value, limits[label]):
                 return value

@@ -11,6 +11,7 @@ from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.model_facts import Guess, Guesses, Slot, slots_of
 
 Axis = tuple[str, int]
+Sizes = tuple[int, ...]
 _BATCHES = (3, 5, 7)
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 53, 67, 97, 131, 227, 257, 4003)
 ENOUGH = 2  # other sizes that eager has to take
@@ -22,7 +23,7 @@ class Group:
 
     name: str
     axes: tuple[Axis, ...]
-    sizes: tuple[int, ...]
+    sizes: Sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +31,21 @@ class Shaped:
     """The inputs as specs with named dims, and the sizes to try of each; `together` has axes that moved as one."""
 
     inputs: dict[str, TensorSpec]
-    sizes: dict[str, tuple[int, ...]]
+    sizes: dict[str, Sizes]
     together: dict[str, tuple[Axis, ...]]
 
 
 def find_axes(bench: Bench, guess: Guesses) -> Shaped:
     """Move every axis of a guess that forward takes, and name those that move."""
     slots = slots_of(guess)
-    free: list[tuple[tuple[Axis, ...], tuple[int, ...]]] = []
+    free: list[tuple[tuple[Axis, ...], Sizes]] = []
     batch = tuple((n, 0) for n, s in slots.items() if s.shape and s.shape[0] == say.BATCH)
     moved = _moves(bench, guess, batch, _BATCHES) if batch else ()
     left = [(n, a) for n, s in slots.items() for a in range(len(s.shape)) if not moved or (n, a) not in batch]
     if moved:
         free.append((batch, (*_moves(bench, guess, batch, (1,), need=1), *moved)))
 
-    def sizes_of(axes: Sequence[Axis]) -> tuple[int, ...]:
+    def sizes_of(axes: Sequence[Axis]) -> Sizes:
         return _moves(bench, guess, axes, _others(_size(slots, axes)))
 
     for axes in _cached(slots):  # eager need not mind that keys and values are of two lengths
@@ -64,16 +65,14 @@ def _size(slots: Mapping[str, Slot], axes: Sequence[Axis]) -> int:
     return slots[name].shape[axis]
 
 
-def _others(size: int) -> tuple[int, ...]:
+def _others(size: int) -> Sizes:
     """Other sizes: primes near it first, then multiples, for models that divide."""
     near = sorted(_PRIMES, key=lambda p: (p <= size, abs(p - size)))
     sizes = (near[0], next((p for p in near if p < size), 3), size + 1, size * 2, size * 3, size // 2)
     return tuple(dict.fromkeys(s for s in sizes if s > 1 and s != size))
 
 
-def _moves(
-    bench: Bench, guess: Guesses, axes: Sequence[Axis], sizes: Sequence[int], need: int = ENOUGH
-) -> tuple[int, ...]:
+def _moves(bench: Bench, guess: Guesses, axes: Sequence[Axis], sizes: Sizes, need: int = ENOUGH) -> Sizes:
     """The sizes that forward takes on all these axes at once; none unless it takes as many as needed."""
     accepted: list[int] = []
     for number, size in enumerate(sizes):
@@ -112,7 +111,7 @@ def _together(stuck: Sequence[Axis], slots: Mapping[str, Slot]) -> Iterator[tupl
             yield from ((one, other) for i, one in enumerate(axes) for other in axes[i + 1 :])
 
 
-def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapping[str, Slot]) -> list[Group]:
+def _named(free: Sequence[tuple[tuple[Axis, ...], Sizes]], slots: Mapping[str, Slot]) -> list[Group]:
     moving = {axis for axes, _ in free for axis in axes}
     names: set[str] = set()
     groups = []

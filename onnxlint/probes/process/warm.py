@@ -4,10 +4,8 @@ import functools
 import gc
 import importlib.util
 import io
-import logging
 import os
 import tempfile
-import warnings
 from typing import Any
 
 _COMPILER_CACHE = "TORCHINDUCTOR_CACHE_DIR"
@@ -50,18 +48,15 @@ def rehearse() -> None:
     from torch import nn
 
     from onnxlint.probes.confirm import engines
+    from onnxlint.probes.exporters.dynamo import quiet
 
     layers = nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
     model, example = nn.Sequential(*layers).eval(), (torch.ones(2, 2, 4, 4),)
     names: dict[str, Any] = {"input_names": ["x"], "dynamic_axes": {"x": {0: "batch"}}}
-    with warnings.catch_warnings(action="ignore"):
+    with quiet():  # it warns, and logs which optional operator libraries are missing
         torch.onnx.export(model, example, io.BytesIO(), dynamo=False, **names)
         exported = torch.export.export(model, example, dynamic_shapes=({0: torch.export.Dim("batch", min=2)},))
-        logging.disable(logging.WARNING)  # which optional operator libraries are missing
-        try:
-            program = torch.onnx.export(exported, (), dynamo=True, verbose=False)
-        finally:
-            logging.disable(logging.NOTSET)
+        program = torch.onnx.export(exported, (), dynamo=True, verbose=False)
     assert program is not None
     proto = program.model_proto
     onnx.checker.check_model(proto)

@@ -14,6 +14,7 @@ from onnxlint.report.common.checkout import GITHUB, in_checkout
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
+_TOP = "The top of the checkout, else the directory that onnxlint ran in."
 _MOST_RESULTS = 25_000  # what GitHub accepts in one run
 _MOST_STEPS = 1_000  # likewise, locations of one code flow
 
@@ -27,9 +28,7 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> d
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {
-            _ROOT: {"description": {"text": "The top of the checkout, else the directory that onnxlint ran in."}}
-        },
+        "originalUriBaseIds": {_ROOT: {"description": {"text": _TOP}}},
         "invocations": [_invocation(report, whole)],
         "results": [_result(finding, index) for finding in report.findings[:_MOST_RESULTS]],
     }
