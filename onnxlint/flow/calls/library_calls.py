@@ -169,6 +169,17 @@ def _same_shape(call: Call) -> dom.Value:
     return like(call, t.dims, t.lead, t.kind) if isinstance(t, dom.Tensor) else dom.UNKNOWN
 
 
+def _spectrum(call: LibraryCall) -> dom.Value:
+    """A transform of torchaudio that goes through `torch.stft`: it is built, and called by a function's name."""
+    made = call.kwargs.get("transform")
+    if not isinstance(made, dom.Const):
+        return dom.Partial(dom.External(call.name), (), (("transform", dom.Const(call.name)),))
+    t = call.args[0] if call.args else None
+    if call.engine.context.tracing and isinstance(t, dom.Tensor):
+        unexportable_calls.emit(call.engine, call.node, observations.ComplexCall, call.name, "complex: spectrum")
+    return like(call, None, None, "float") if isinstance(t, dom.Tensor) else dom.UNKNOWN
+
+
 def _first(otherwise: dom.Value) -> Callable[[Call], dom.Value]:
     """The handler of what gives back its first argument, and `otherwise` where there is none."""
     return lambda call: call.args[0] if call.args else otherwise
@@ -190,6 +201,7 @@ _FUNCTIONS: dict[str, Function] = {
         ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"),
         lambda _call: dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG))),
     ),
+    **dict.fromkeys((f"torchaudio.transforms.{name}" for name in NAMES["spectra"]), _spectrum),
     "os.getenv": lambda call: getter_default(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
     "importlib.import_module": _module_by_name,
     "functools.partial": _partial,

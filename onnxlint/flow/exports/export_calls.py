@@ -27,7 +27,8 @@ def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.A
     if name == "torch.onnx.dynamo_export":
         unknown, arguments = unknown or "export_options" in kwargs, _of_dynamo_export(args, kwargs)
     model, inputs = arguments.get("model", dom.Unknown()), arguments.get("args", arguments.get("kwargs", dom.Unknown()))
-    dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
+    # mmcv 1 registers translations for TorchScript, and is of a time when that was the default.
+    dynamo = _dynamo(name, arguments.get("dynamo"), unknown or "mmcv.onnx" in engine.frames[-1].module.source.text)
     axes_value = arguments.get("dynamic_axes", dom.NONE)
     axes, axes_known = _axes(arguments.get("dynamic_shapes", dom.NONE) if dom.is_none(axes_value) else axes_value)
     parameters = parameters_of(model)

@@ -97,3 +97,13 @@ def test_without_an_input_it_depends_on_the_weight() -> None:
 def test_clones_are_run() -> None:
     observed = told(PRELUDE + CLONES)
     assert {"Branch data: x.sum() > 0", "Branch data: x.mean() > 0"} <= set(observed)
+
+
+@pytest.mark.parametrize(
+    ("transform", "seen"),
+    [("Spectrogram", ["ComplexCall: self.made(x)"]), ("MFCC", ["ComplexCall: self.made(x)"]), ("Resample", [])],
+)
+def test_a_transform_of_torchaudio_that_goes_through_stft(transform: str, seen: list[str]) -> None:
+    made = "import torchaudio\nclass M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    made += f"        self.made = torchaudio.transforms.{transform}(16000)\n"
+    assert told(made + "    def forward(self, x: Tensor):\n        return self.made(x) * 2\n") == seen

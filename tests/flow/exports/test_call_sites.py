@@ -501,6 +501,12 @@ def test_what_follows_a_call_that_raises_is_a_note_below_it() -> None:
     assert codes(body) == {("ONX507", 1), ("ONX501", 1), ("ONX506", 1)}
 
 
+@pytest.mark.parametrize(("toolkit", "told"), [("mmcv.onnx", False), ("mmcv.ops", True)])
+def test_a_script_of_a_toolkit_older_than_dynamo_is_held_to_no_exporter(toolkit: str, told: bool) -> None:
+    found = codes(call(options="opset_version=11"), f"from {toolkit} import register_extra_symbolics\n")
+    assert any(code == "ONX506" for code, _ in found) is told
+
+
 @pytest.mark.parametrize("spelling", ["torch.onnx._export", "torch.onnx.utils._export"])
 def test_a_removed_spelling_is_the_call_that_it_was_meant_to_be(spelling: str) -> None:
     findings = codes(f"{spelling}(One().eval(), torch.randn(2, 8), path, opset_version=11)", notes=False)
