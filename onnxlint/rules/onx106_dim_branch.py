@@ -21,6 +21,7 @@ class DimBranch(Rule):
                 f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"
                 " keeps the example's arm",
                 severity=Severity.NOTE if branch.form == "short" else None,
+                about=branch.axes and f"branches on {branch.axes}",
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -258,6 +258,14 @@ def test_assertions_of_one_function_are_one_finding(check):
     assert places(merged, "ONX103") == [(5, [6])]
 
 
+def test_branches_on_one_axis_in_a_function_are_one_finding(check):
+    body = "        b, c, h, w = x.shape\n        if b > 8:\n            x = x * 2\n"
+    body += "        if h > 8:\n            x = x.tanh()\n"
+    body += "        while b > 16:\n            x, b = x.exp(), b - 1\n        return x\n"
+    merged = one_per_cause(check(f"import torch\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n{body}"))
+    assert places(merged, "ONX106") == [(6, [10]), (8, [])]
+
+
 def test_calls_with_the_same_removed_argument_are_one_finding_for_a_file(check):
     merged = one_per_cause(check(CALLS))
     assert places(merged, "ONX507") == [(4, [5, 8])]

@@ -155,6 +155,7 @@ class Emitter(Located):
             fields["sized"] = isinstance(v, dom.Data) and v.sized
         elif isinstance(v, dom.Dim):
             fields["reads"] = "dim"
+            fields |= {"axes": " ".join(sorted(map(str, v.axes)))} if kind is observations.Branch else {}
             sure = v.sure
         else:
             return

@@ -88,6 +88,7 @@ class Branch(Observation, frozen=True):
     leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
     talks: bool = False  # the arm only logs, warns or prints
     form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim
+    axes: str = ""  # that the size is of
 
 
 class BoolOperator(Observation, frozen=True):
