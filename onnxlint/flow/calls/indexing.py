@@ -14,6 +14,8 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.joins import element, join_all
 
+_SLICED = 4  # axes of `x.shape[1:]` that a model may ask for by number where the rank is not known
+
 
 def subscript(engine: Applying, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     """`owner[index]`."""
@@ -78,9 +80,11 @@ def _index_layer(owner: dom.Layer, first: dom.Value) -> dom.Value:
 
 
 def _index_sequence(owner: dom.Tuple | dom.Seq, first: dom.Value) -> dom.Value:
-    if isinstance(owner, dom.Seq):
-        return owner if isinstance(first, dom.Tuple) and first.kind == "slice" else owner.item
     number = dom.as_int(first)
+    if isinstance(owner, dom.Seq):
+        if number is not None and 0 <= number < len(owner.leading):
+            return owner.leading[number]
+        return replace(owner, leading=()) if isinstance(first, dom.Tuple) and first.kind == "slice" else owner.item
     if number is not None and -len(owner.items) <= number < len(owner.items):
         return owner.items[number]
     if isinstance(first, dom.Tuple) and first.kind == "slice":
@@ -98,14 +102,13 @@ def _slice_shape(engine: InContext, shape: dom.Shape, bounds: dom.Tuple) -> dom.
         return dom.Seq(dom.CONFIG)
     if t.dims is not None:
         return dom.Tuple(tuple(with_trace(d, t) for d in t.dims[slice(*numbers)]))
-    low, high = numbers[0], numbers[1]
-    if high is None and low is not None and low < 0:
-        return dom.Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low, 0)))
-    if high is not None and high > 0 and (low or 0) >= 0:
-        return dom.Tuple(
-            tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low or 0, high))
-        )
-    return dom.Seq(dom.CONFIG)
+    low, high = numbers[0] or 0, numbers[1]
+    ended = low < 0 if high is None else high > 0 and low >= 0
+    axes = range(low, (high or 0) if ended else low + _SLICED)
+    extents = tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in axes)
+    if ended:
+        return dom.Tuple(extents)
+    return dom.Seq(dom.CONFIG, leading=extents if low >= 0 and numbers[2] is None else ())
 
 
 def _index_tensor(engine: Lowering, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:

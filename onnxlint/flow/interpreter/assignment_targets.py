@@ -74,6 +74,8 @@ class Targets(Expressions):
             tail = count - 1 - starred
             middle = v.items[starred : len(v.items) - tail]
             parts = [*v.items[:starred], dom.Tuple(middle, "list"), *v.items[len(v.items) - tail :]]
+        elif isinstance(v, dom.Seq) and starred is None and count <= len(v.leading):
+            parts = list(v.leading)
         elif isinstance(v, dom.Seq):
             parts = [dom.Seq(v.item) if i == starred else v.item for i in range(count)]
         elif isinstance(v, dom.Tuple):

@@ -281,13 +281,14 @@ class Tuple(_Holder, metaclass=_Tuples):
 class Seq(_Holder):
     """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters.
 
-    `optional` is True where None may stand in its place.
+    `optional` is True where None may stand in its place. `leading` are the first items, as far as it has so many.
     """
 
     item: Value
     size: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
     optional: bool = False
+    leading: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
         size = self.size.weight if self.size is not None else 0

@@ -49,6 +49,21 @@ def test_of_an_unknown_rank_the_first_axis_is_told() -> None:
     assert words_of("x[1:, None]", unranked) == words_of("x[1:]", unranked)
 
 
+def test_the_sizes_behind_the_first_of_an_unknown_rank_are_told_one_by_one() -> None:
+    unranked = Tensor(None, BATCH)
+    for size in ("x.shape[1:][0]", "x.shape[1:-1][0]"):
+        assert words_of(size, unranked) == words_of("x.shape[1]", unranked)
+    assert words_of("x.shape[2:][-1]", unranked) == words_of("x.shape[1:][1:][0]", unranked) == "config"
+
+
+@pytest.mark.parametrize("sizes", ["x.shape[2:]", "x.size()[2:]", "x.shape[2:4]", "x.shape[2:] if x.any() else (1, 1)"])
+def test_two_sizes_are_unpacked_from_behind_the_channels(sizes: str) -> None:
+    body = f"h, w = {sizes}\n        return y.repeat(1, int(h * 0.5), int(w * 0.5))"
+    seen = told(f"class M(nn.Module):\n    def forward(self, x, y: Tensor):\n        {body}\n")
+    escapes = [line for line in seen if "int(" in line]
+    assert len(escapes) == (0 if " if " in sizes else 2)
+
+
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
