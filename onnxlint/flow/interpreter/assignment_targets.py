@@ -74,10 +74,8 @@ class Targets(Expressions):
             tail = count - 1 - starred
             middle = v.items[starred : len(v.items) - tail]
             parts = [*v.items[:starred], dom.Tuple(middle, "list"), *v.items[len(v.items) - tail :]]
-        elif isinstance(v, dom.Seq) and starred is None and count <= len(v.leading):
-            parts = list(v.leading)
         elif isinstance(v, dom.Seq):
-            parts = [dom.Seq(v.item) if i == starred else v.item for i in range(count)]
+            parts = _items(v, count, starred)
         elif isinstance(v, dom.Tuple):
             parts = [join_all(v.items) or dom.UNKNOWN] * count
         else:
@@ -140,6 +138,13 @@ class Targets(Expressions):
             owner = self.eval(node.value)
             if isinstance(owner, dom.Instance):
                 self.engine.set_attribute(owner.object, node.attr, v, replace_old=True)
+
+
+def _items(v: dom.Seq, count: int, starred: int | None) -> list[dom.Value]:
+    """The items of a sequence of unknown length that is unpacked into so many."""
+    if starred is None and count <= len(v.leading):
+        return list(v.leading)
+    return [dom.Seq(v.item) if i == starred else v.item for i in range(count)]
 
 
 def _stored(owner: dom.Value, key: dom.Value, v: dom.Value) -> dom.Value:
