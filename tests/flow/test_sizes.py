@@ -533,3 +533,22 @@ def test_a_size_that_is_rounded_ends_the_export(number: str, exporters: tuple[st
 
 def test_a_number_that_int_made_of_a_size_is_rounded_by_python() -> None:
     assert codes("n = int(x.shape[0])\nreturn x[:, :round(n / 2)]") == ["ONX202"]
+
+
+FLATTENED = """\
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = nn.Conv2d(3, 8, 1)
+    def forward(self, x):
+        y = self.c(x).permute(0, 2, 3, 1)
+        n = y.shape[1]
+        return y.reshape(y.shape[0], n * n, {last})
+torch.onnx.export(M().eval(), torch.zeros(1, 3, 4, 4), "m.onnx", input_names=["x"],
+    dynamic_axes={{"x": {{0: "batch", 2: "height", 3: "width"}}}}, dynamo=False)
+"""
+
+
+@pytest.mark.parametrize(("last", "hit"), [("y.shape[3]", False), ("8", False), ("32", True)])
+def test_a_size_that_the_tensor_has_anyway_stands_for_no_dynamic_axis(last: str, hit: bool) -> None:
+    assert any(code == "ONX201" for code, *_ in findings_of(FLATTENED.format(last=last))) is hit

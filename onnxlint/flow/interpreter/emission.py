@@ -241,7 +241,8 @@ class Emitter(Located):
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, dom.Dim) for a in s.axes)
         left = self._sure_axes(t, named)
         numbers = [dom.as_int(s) for s in sizes]
-        literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
+        own = [dom.as_int(d) for d in t.dims or ()]  # a size that the tensor has anyway stands for no dynamic axis
+        literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n not in (1, *own))]
         infers = -1 in numbers
         flat = len(t.dims) < 2 if t.dims is not None else _is_mask(numbers, named)
         fixed = 0 in numbers or all(n == 1 for n in numbers)  # no element, or one: eager itself takes nothing else
@@ -258,7 +259,7 @@ class Emitter(Located):
     def _sure_axes(self, t: dom.Tensor, named: frozenset[str]) -> frozenset[str]:
         """The dynamic axes of a tensor, or of its first if the rank is unknown, but those of sizes that are `named`."""
         dims = t.dims if t.dims is not None else (t.lead if t.lead is not None else self.context.axes.extent(0),)
-        left = (d.axes for d in dims if isinstance(d, dom.Dim) and not d.axes & named)
+        left = (d.axes for d in dims if isinstance(d, dom.Dim) and d.plain and not d.axes & named)
         return frozenset(a for axes in left for a in axes if not a.startswith("?"))
 
     def check_literal_batch(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[Value]) -> None:
