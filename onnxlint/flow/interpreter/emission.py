@@ -241,8 +241,7 @@ class Emitter(Located):
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, dom.Dim) for a in s.axes)
         left = self._sure_axes(t, named)
         numbers = [dom.as_int(s) for s in sizes]
-        own = [dom.as_int(d) for d in t.dims or ()]  # a size that the tensor has anyway stands for no dynamic axis
-        literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n not in (1, *own))]
+        literals = _literals(numbers, t)
         infers = -1 in numbers
         flat = len(t.dims) < 2 if t.dims is not None else _is_mask(numbers, named)
         fixed = 0 in numbers or all(n == 1 for n in numbers)  # no element, or one: eager itself takes nothing else
@@ -327,6 +326,12 @@ class Emitter(Located):
             if extent.sure and extent.plain:
                 for name in extent.axes:
                     self.fixed.setdefault(name, why)
+
+
+def _literals(numbers: Sequence[int | None], t: dom.Tensor) -> list[tuple[int, int]]:
+    """The numbers among sizes, each with its place, but those behind the first that the tensor has anyway."""
+    own = [dom.as_int(d) for d in t.dims or ()]
+    return [(i, n) for i, n in enumerate(numbers) if n is not None and n != -1 and (i == 0 or n not in (1, *own))]
 
 
 def _frozen_at(v: Value) -> Span | None:

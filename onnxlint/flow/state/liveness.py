@@ -141,11 +141,16 @@ def named_above(function: ast.AST, name: str, line: int) -> bool:
 
 
 def _is_part(view: ast.expr) -> bool:
-    """True for `x[:, 0]`, `x.select(1, 0)` and parts of such, no other view among them."""
-    inner: ast.expr = view
-    while isinstance(inner, ast.Subscript) or (isinstance(inner, ast.Call) and _is_partial(inner.func)):
-        inner = inner.value if isinstance(inner, ast.Subscript) else inner.func.value  # type: ignore[attr-defined]
-    return inner is not view and isinstance(inner, ast.Name)
+    """True for `x[:, 0]`, `x.select(1, 0)` and parts of such, reshaped or not."""
+    parts = False
+    while True:
+        match view:
+            case ast.Subscript(value=inner):
+                view, parts = inner, True
+            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _PARTIAL or name in _RESHAPED:
+                view, parts = inner, parts or name in _PARTIAL
+            case _:
+                return parts and isinstance(view, ast.Name)
 
 
 def _is_partial(node: ast.AST) -> TypeGuard[ast.Attribute]:
@@ -155,6 +160,7 @@ def _is_partial(node: ast.AST) -> TypeGuard[ast.Attribute]:
 
 _SIZES = frozenset(("shape", "dtype", "device", "ndim", "size", "dim"))
 _PARTIAL = _SIZES | {"select", "narrow"}
+_RESHAPED = frozenset(("unsqueeze", "squeeze", "transpose", "permute", "view", "reshape", "flatten"))
 
 
 def writes_in_place(node: ast.AST) -> bool:

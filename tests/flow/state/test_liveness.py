@@ -41,6 +41,12 @@ def test_another_part_of_the_same_tensor_does_not() -> None:
     assert not liveness.base_is_read(tree, "v", 4)
 
 
+def test_a_part_that_is_reshaped_is_one() -> None:
+    tree = function("a = x[:, 0].unsqueeze(1)\nv = x.view(2, -1)[:, 1]\nv += 1\nreturn a + v")
+    assert not liveness.base_is_read(tree, "v", 4)
+    assert liveness.base_is_read(function("a = x.view(-1).unsqueeze(0)\nv = x[1]\nv += 1\nreturn a"), "v", 4)
+
+
 def test_a_statement_of_several_lines_is_no_reading_after_itself() -> None:
     tree = function("v = x[0]\nv.add_(\n    x)\nreturn v")
     assert not liveness.base_is_read(tree, "v", 3)
