@@ -1,6 +1,7 @@
 """The vocabulary of onnxlint as frozen records, without tree nodes, that go to JSON and back."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")  # by which a program steers a terminal
 K = TypeVar("K")
 T = TypeVar("T")
 Sources = Callable[[str], list[str]]  # the lines of a file by its path; none where there is no such file
@@ -276,9 +278,9 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def text_of(error: BaseException | None) -> str:
-    """What an error says, also where its own `__str__` fails: that of a model's class may do anything."""
+    """What an error says, without colours, also where its own `__str__` fails: that of a model may do anything."""
     try:
-        return str(error)
+        return ESCAPES.sub("", str(error))
     except Exception as failure:  # noqa: BLE001 - whatever it raises is as good an answer as any
         return f"(its message cannot be read: __str__ raises {type(failure).__name__})"
 

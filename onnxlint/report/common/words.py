@@ -29,7 +29,6 @@ _DIGEST = re.compile(r",? sha1 [0-9a-f]{12}|(?<=…) \(-?[0-9a-f]+\)")  # tells 
 _TWICE = re.compile(r"gives (?P<value>.+) on the example and (?P=value) on this input")
 _LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")  # no width, or none to see
-_ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
 def hidden(finding: Finding) -> bool:
@@ -239,7 +238,7 @@ def visible(text: str) -> str:
 
 def plain(text: str) -> str:
     """One line without terminal escape sequences: for messages of other programs, which colour their output."""
-    return clean(_ANSI.sub("", text))
+    return clean(records.ESCAPES.sub("", text))
 
 
 def cut(text: str, limit: int) -> str:
