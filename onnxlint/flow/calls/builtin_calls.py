@@ -285,9 +285,12 @@ def _getattr(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
     return any_module_of(args[0]) if args and isinstance(args[0], dom.Instance) else dom.UNKNOWN
 
 
-def _hasattr(engine: InContext, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
-    """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
+def _hasattr(engine: Lowering, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
+    """Decided where torch is asked for what it has (older versions are no concern of an export guard), and where a size
+    is asked for what only tensors have."""
     owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
+    if name in (dom.Const("size"), dom.Const("shape")) and isinstance(owner, dom.Dim):
+        return _isinstance(engine, [owner, dom.External("torch.Tensor")], {}, node)
     if isinstance(owner, dom.External) and isinstance(name, dom.Const):
         full = f"{owner.name}.{name.literal}"
         if full in EXPORTER_GUARDS or engine.table.get(full) is not None:
