@@ -101,8 +101,8 @@ class M(nn.Module):
 
 @pytest.mark.parametrize(("arm", "expected"), [("size(-1)", ["ONX117"]), ("shape[0]", ["ONX117"]), ("long()", [])])
 def test_the_arm_for_a_tensor_is_taken_by_a_size_that_has_no_axes(arm: str, expected: list[str]) -> None:
-    for test in ("isinstance(reference, torch.Tensor)", 'hasattr(reference, "size")'):
-        source = TRIM.format(arm).replace("isinstance(reference, torch.Tensor)", test)
+    for test in ("isinstance(n, torch.Tensor)", 'hasattr(n, "size")'):
+        source = TRIM.format(arm).replace("isinstance(n, torch.Tensor)", test)
         assert test in source
         assert [code for code, _, _ in findings_of(source)] == expected
 
