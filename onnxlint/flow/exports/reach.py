@@ -444,7 +444,8 @@ def _runs_nowhere(c: ClassInfo) -> str:
 def _fills_its_input(forward: FunctionUnit) -> bool:
     """True for a forward that puts its results into a dict that it is given."""
     names = "|".join(p.arg for p, _ in forward.positional[1:])
-    return re.search(rf"^[ \t]+(?:{names})(?:\.update\(|\[[^\[\]]+\] *=(?!=))", forward.text, re.MULTILINE) is not None
+    filling = rf"^[ \t]+(?:{names})(?:\.update\(|\[[^\[\]]+\] *=(?!=))"
+    return names != "" and re.search(filling, forward.text, re.MULTILINE) is not None
 
 
 def with_reach(
