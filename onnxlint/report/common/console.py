@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable
-from typing import Any
 
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -17,10 +16,18 @@ class Page(Console):
     """Every text that is drawn passes here, before colours and links are put around it."""
 
     def __init__(self, *, color: bool, width: int, theme: Theme | None = None) -> None:
-        plain: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji", "legacy_windows"), False)
-        colours: dict[str, Any] = {"force_terminal": color, "no_color": not color}
-        colours["color_system"] = "standard" if color else None
-        super().__init__(file=io.StringIO(), width=width, theme=theme, **colours, **plain)
+        super().__init__(
+            file=io.StringIO(),
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            no_color=not color,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+            theme=theme,
+        )
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Draw; what our own words did not make visible is made so here."""

@@ -5,7 +5,6 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Report, Sources
@@ -27,8 +26,14 @@ def page(report: Report, *, show_all: bool, sources: Sources, catalogue: Mapping
     from onnxlint.report.html.drawing import drawing
     from onnxlint.report.html.prose import markdown, prose, visibly
 
-    printing: dict[str, Any] = {"autoescape": True, "finalize": visibly, "undefined": StrictUndefined}
-    environment = Environment(loader=FileSystemLoader(_FOLDER), trim_blocks=True, lstrip_blocks=True, **printing)
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=visibly,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.globals |= {"words": words, "place": place, "package_path": package_path, "drawing": drawing}
     environment.filters |= {"prose": prose, "markdown": markdown, "quoted": shlex.quote, "digest": _digest}
     style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))

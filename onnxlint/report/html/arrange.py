@@ -112,9 +112,16 @@ def _finding(
     """One finding: the record itself, and what is shown of it; `searched` is what the filter by text looks at."""
     models = {evidence.model for evidence in finding.evidence}
     texts = (finding.code, finding.rule, finding.message, finding.span.path, finding.symbol, finding.text)
-    exporters = [_exporter(finding, exporter, trials) for exporter in words.exporters_of(finding)]
-    more = {"remedy": _fix(finding.fix, rule, sources), "searched": " ".join([*texts, *sorted(models)]).lower()}
-    return View(of=finding, anchor=anchor, kind=_kind(finding), models=models, exporters=exporters, shown=shown, **more)
+    return View(
+        of=finding,
+        anchor=anchor,
+        kind=_kind(finding),
+        models=models,
+        exporters=[_exporter(finding, exporter, trials) for exporter in words.exporters_of(finding)],
+        remedy=_fix(finding.fix, rule, sources),
+        searched=" ".join([*texts, *sorted(models)]).lower(),
+        shown=shown,
+    )
 
 
 def _exporter(finding: records.Finding, exporter: str, trials: Trials) -> View:

@@ -1,7 +1,6 @@
 """Two graphs side by side, as the geometry of a drawing: rows of boxes, the lines between them, the source beside."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 from types import SimpleNamespace as View
@@ -60,9 +59,17 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
         if here and here != before:
             lines += _source(here, top, row.differs, excerpts)
             before = here
-    said = {"caption": f"Where the {made} graphs differ", "titles": titles, "text": "; ".join(changed)}
-    shapes = {"boxes": boxes, "edges": edges, "stubs": stubs, "lines": lines, "gaps": gaps}
-    return View(height=y + 6, **said, **shapes)
+    return View(
+        caption=f"Where the {made} graphs differ",
+        height=y + 6,
+        titles=titles,
+        boxes=boxes,
+        edges=edges,
+        stubs=stubs,
+        lines=lines,
+        gaps=gaps,
+        text="; ".join(changed),
+    )
 
 
 def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops: list[int]) -> str:
@@ -73,15 +80,17 @@ def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops:
     return f"M{x} {top}h-6q-{_LANE - 6} 0 -{_LANE - 6} 10V{bottom - 10}q0 10 {_LANE - 6} 10h4"
 
 
-def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> Iterator[View]:
+def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> list[View]:
     """The lines that made the nodes of a row; where each graph has one of its own, both are short."""
     short = len(places) > 1
+    lines = []
     for k, (path, line) in enumerate(places):
         place = f"{PurePath(path).name}:{line}"
         code = "".join(piece.text for piece in excerpts.at(path, line))
         code = words.cut(code, _CODE - len(place) - 1 if short else _CODE)
         place = words.cut(place, _CODE)
-        yield View(y=top + _SHORT * k, place=place, code=code, differs=differs, short=short)
+        lines.append(View(y=top + _SHORT * k, place=place, code=code, differs=differs, short=short))
+    return lines
 
 
 def _operator(node: GraphNode) -> str:

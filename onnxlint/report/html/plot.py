@@ -54,11 +54,19 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
     agreeing = f"of {words.count(len(tried), 'input')}, {len(tried) - len(wrong)} agree with PyTorch"
     worst = "; ".join(_described(one) for one in wrong[:4])
     measured = all(one.max_abs is not None for one in tried if one.result == "agrees")
-    frame = {"height": 178, "left": _LEFT, "right": _WIDTH - _RIGHT, "agrees": _AGREES}
-    top = _FAILS if any(dot.kind == "failed" for dot in dots) else None
-    drawn = {"dots": dots, "ticks": ticks if sizes else (), "groups": groups, "borders": borders[:-1]}
-    text = f"{model} in {exporter}: {agreeing}. {worst}"
-    return View(top=top, base="0" if measured else "agrees", text=text, **frame, **drawn)
+    return View(
+        height=178,
+        left=_LEFT,
+        right=_WIDTH - _RIGHT,
+        top=_FAILS if any(dot.kind == "failed" for dot in dots) else None,
+        agrees=_AGREES,
+        base="0" if measured else "agrees",
+        dots=dots,
+        ticks=ticks if sizes else (),
+        groups=groups,
+        borders=borders[:-1],
+        text=f"{model} in {exporter}: {agreeing}. {worst}",
+    )
 
 
 def _sizes(one: Tried) -> list[float]:
