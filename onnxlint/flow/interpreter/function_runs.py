@@ -24,6 +24,7 @@ from onnxlint.flow.values.node_places import body_of
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.outline import LIBRARIES
 
+SHORT = 12  # lines of a helper that is cheaper to run than to mistake for another caller's
 ANEW = 16  # runs of a function that exports, for each of its callers by itself
 DEEP = "nested too deeply to analyse"
 
@@ -134,6 +135,8 @@ class FunctionRuns(Definitions):
             return result
         others = self.summaries.of(place)
         most = CONTEXTS if not self.part or unit.module in self.part else ELSEWHERE
+        if unit.cls is None and unit.last - unit.line < SHORT:
+            most = 8 * CONTEXTS
         if len(others) < (most if at.tracing else 8 * most):
             return None
         first = key.arguments[0] if key.arguments else None

@@ -49,3 +49,11 @@ def test_a_nested_function_that_uses_nothing_around_it_is_recalled_like_any_othe
     body = "    k = 1\n    own(x)\n    own(x)\n    closed(x)\n    k = 2\n    return closed(x)\n"
     assert result_of(f"{PRELUDE}def f(x):\n{inner}{body}", X) == Const(2)
     assert runs == {"f": 1, "own": 1, "closed": 2}
+
+
+def test_a_short_helper_is_run_for_each_of_its_callers_and_a_long_one_stands_for_the_rest() -> None:
+    calls = "".join(f"    g({n})\n" for n in range(20))
+    short = "def g(n):\n    return n + 1\n"
+    long = "def g(n):\n" + "    m = n\n" * 20 + "    return m + 1\n"
+    assert result_of(f"{PRELUDE}{short}def f(x):\n{calls}    return g(20)\n", X) == Const(21)
+    assert result_of(f"{PRELUDE}{long}def f(x):\n{calls}    return g(20)\n", X) != Const(21)
