@@ -19,7 +19,7 @@ from onnxlint.flow.state.protocols import Applying, Calling, Defining, Engine, I
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import Args, Kwargs, Value
-from onnxlint.flow.values.joins import element, join, join_all, updated
+from onnxlint.flow.values.joins import element, fed, join, join_all, updated
 
 _OF_CONTAINERS = frozenset(NAMES["container-methods"])
 _OF_OTHERS = frozenset(["values", "items", "keys", "split"])  # of dicts and strings, where nothing is asked for
@@ -52,7 +52,7 @@ def _backward(call: OperatorCall) -> Value:
 
 def _copied(call: OperatorCall) -> Value:
     inplace_write(call.engine, call, call.tensor)
-    return call.tensor
+    return fed(call.tensor, call.args[1:])
 
 
 # Methods of a tensor that are no operators of a graph.

@@ -12,12 +12,13 @@ from onnxlint.flow.lowering import exporter_support, sizes_as_numbers, unexporta
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call, like, result_by_table
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.liveness import fed_with, for_training_only
+from onnxlint.flow.state.liveness import fed_with, for_training_only, root
 from onnxlint.flow.state.protocols import Assigning, Lowering, Running, Writing
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.joins import fed
 from onnxlint.flow.values.node_places import argument, is_own
 from onnxlint.flow.values.size_forms import gives_back, takes_item
 
@@ -137,6 +138,11 @@ def inplace_write(engine: Assigning, call: Call, target: dom.Tensor) -> None:
             engine.state_write(engine.frames[-1], inner, target, augmented=True, anew=anew)
             return
     engine.written_in_place(target, call.node.func.value, call.node)
+    names = engine.frames[-1].scope.names
+    name = root(call.node.func.value)
+    base = names.get(name) if name is not None else None
+    if isinstance(base, dom.Tensor):  # `y[0].copy_(x)`: y depends on the inputs by now
+        names[str(name)] = fed(base, (*call.args[1:], *call.kwargs.values()))
 
 
 def _inspect(engine: Lowering, call: OperatorCall, entry: Op | None) -> None:

@@ -10,7 +10,7 @@ from onnxlint.flow.lowering import index_lowering, sizes_as_numbers
 from onnxlint.flow.python import outside_state
 from onnxlint.flow.state.observations import StateWrite
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.joins import item_of, join, join_all, updated
+from onnxlint.flow.values.joins import fed, item_of, join, join_all, updated
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
 
@@ -120,15 +120,12 @@ class Targets(Expressions):
         self.engine.item_written(self, owner, target)
         index_lowering.write(self.engine, owner, index, target, v)
         if isinstance(target.value, ast.Name):
-            data = [i for i in (v, *index) if isinstance(i, dom.Tensor) and i.source == "input"]
-            fed = owner.source != "input" and bool(data)
-            if fed:
-                owner = replace(owner, source="input", trace=owner.trace or data[0].trace)
+            after = fed(owner, (v, *index))
             # What every row of a mask may look at, such as the diagonal, leaves none that is hidden as a whole.
             opened = owner.kind == "bool" and isinstance(target.slice, ast.Tuple) and dom.is_true(v)
-            if fed or opened or owner.parameter:  # written to, it is no longer what was passed in
+            if after is not owner or opened or owner.parameter:  # written to, it is no longer what was passed in
                 kind = None if opened else owner.kind
-                self.scope.names[target.value.id] = replace(owner, parameter="", kind=kind)
+                self.scope.names[target.value.id] = replace(after, parameter="", kind=kind)
 
     def rebind(self, node: ast.Name | ast.Attribute, v: dom.Value) -> None:
         """Give a container that was changed in place back to the name or attribute that holds it."""

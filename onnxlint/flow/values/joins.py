@@ -37,6 +37,12 @@ def _rank(v: dom.Value) -> int:
     return -1 if dom.is_none(v) else _PRIORITY[type(v)]
 
 
+def fed(t: dom.Tensor, written: Iterable[dom.Value]) -> dom.Tensor:
+    """A tensor after these were written into it: it depends on the inputs as soon as one of them does."""
+    data = next((v for v in written if isinstance(v, dom.Tensor) and v.source == "input"), None)
+    return t if data is None or t.source == "input" else replace(t, source="input", trace=t.trace or data.trace)
+
+
 def join(a: dom.Value, b: dom.Value) -> dom.Value:
     """The least value that stands for both: the kind of higher priority, and its fields widened."""
     if a is b or a == b:

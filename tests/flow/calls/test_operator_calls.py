@@ -115,3 +115,19 @@ def test_a_layer_without_running_statistics_is_refused_where_a_call_with_them_is
 ) -> None:
     found = [f for f in reported(STATISTICS.format(way=way)) if f.code == "ONX307"]
     assert told in [{e: str(outcome) for e, outcome in f.effects.items()} for f in found]
+
+
+@pytest.mark.parametrize(
+    ("write", "depends"),
+    [
+        ("y[0].copy_(x)", True),
+        ("y[:2].view(-1).add_(x)", True),
+        ("y.add_(x)", True),
+        ("y[0] = x", True),
+        ("y[0].add_(2)", False),
+        ("y.add_(self.scale)", False),
+    ],
+)
+def test_a_tensor_depends_on_the_inputs_as_soon_as_one_is_written_into_it(write: str, depends: bool) -> None:
+    seen = observed(f"y = torch.zeros(3, 4)\n{write}\nif y.sum() > 0:\n    x = x + 1\nreturn x + y")
+    assert ("Branch data: y.sum() > 0" in seen) is depends
