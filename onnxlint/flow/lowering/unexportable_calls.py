@@ -200,7 +200,7 @@ def guarded(engine: Lowering, depth: int = 0) -> bool:
     """True where an `if` or a `try` stands around what runs, in so many of the innermost functions (0: all): there may
     be a way without it. An `if` that is decided is none around a kernel of the project's own."""
     frames = [f for f in engine.frames[-depth:] if not f.body.of_file and f.statement_node is not None]
-    own = engine.frames[-1].unit is not None and engine.frames[-1].unit.of_autograd
+    own = any(f.unit is not None and f.unit.of_autograd for f in engine.frames[-1:])  # none runs around an entry point
     return any(
         f.statement_node in _guarded(f.body.function) and not (own and f.is_certain(f.statement_node)) for f in frames
     )

@@ -500,6 +500,16 @@ def test_a_part_that_is_compiled_or_scripted_by_itself() -> None:
     ]
 
 
+def test_a_forward_that_is_compiled_is_looked_at_where_nothing_calls_it() -> None:
+    source = """
+        class M(nn.Module):
+            @torch.compile
+            def forward(self, x):
+                return x * x.sum().item()
+    """
+    assert told(source) == ["CompileCall: torch.compile", "Escape .item() data: x.sum().item()"]
+
+
 def test_a_model_that_a_script_compiles_is_no_part() -> None:
     source = """
         class M(nn.Module):
