@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")  # by which a program steers a terminal
+_ASIDE = re.compile(r" \(unhinted: .*\)\. \(Size-like symbols: [^()\n]*\)")  # of torch 2.13: words for its own authors
 K = TypeVar("K")
 T = TypeVar("T")
 Sources = Callable[[str], list[str]]  # the lines of a file by its path; none where there is no such file
@@ -278,9 +279,9 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def text_of(error: BaseException | None) -> str:
-    """What an error says, without colours, also where its own `__str__` fails: that of a model may do anything."""
+    """What an error says, without colours and asides, also where its own `__str__` fails: a model's may do anything."""
     try:
-        return ESCAPES.sub("", str(error))
+        return _ASIDE.sub("", ESCAPES.sub("", str(error)))
     except Exception as failure:  # noqa: BLE001 - whatever it raises is as good an answer as any
         return f"(its message cannot be read: __str__ raises {type(failure).__name__})"
 

@@ -223,11 +223,12 @@ def _forwards(
 
 
 def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
-    """True where the code of another module of this part calls a class: `lambda: Layer(size)`, in whatever arm."""
+    """True where a module of this part calls a class, or chooses it, in whatever arm: `layer = Layer`."""
     texts = {info: info.source.text for info in part.intersection(c.module.project.naming(c.name))}
-    if sum(text.count(f"{c.name}(") for text in texts.values()) < 2:
+    if sum(text.count(f"{c.name}(") + text.count(f"= {c.name}\n") for text in texts.values()) < 2:
         return False  # where it is defined, and no expression is made
-    call = re.compile(rf"{c.name}\((?<!class {c.name}\()(?<!\w{c.name}\()")  # begun by its letters, it is found fast
+    # Begun by its letters, it is found fast.
+    call = re.compile(rf"{c.name}\((?<!class {c.name}\()(?<!\w{c.name}\()|{c.name}\n(?<= = {c.name}\n)")
     naming = (info for info, text in texts.items() if call.search(text))
     others = (d for info in naming for d in info.classes.values() if d is not c)
     return any(call.search(d.text) and d.is_module() for d in others)

@@ -26,4 +26,7 @@ def test_an_error_whose_text_cannot_be_had_is_still_named(error: Exception, why:
 def test_the_text_of_an_ordinary_error_is_its_own() -> None:
     assert text_of(ValueError("no\nsuch")) == "no\nsuch"
     assert text_of(ValueError("\x1b[96mstep 1\x1b[0m of 3")) == "step 1 of 3"
+    guard = "Could not guard on data-dependent expression Eq(u0, 1)"
+    error = ValueError(f"{guard} (unhinted: Eq(u0, 1)). (Size-like symbols: none)\n\nmore")
+    assert text_of(error) == f"{guard}\n\nmore"
     assert described(ValueError("no\nsuch")) == "ValueError: no such"

@@ -1,6 +1,6 @@
 """Where the analysis starts: what a project exports, else the models that nothing else holds."""
 
-from analysing import told
+from analysing import analysed, told
 
 MODELS = """
 class Inner(nn.Module):
@@ -28,3 +28,22 @@ def test_what_a_script_exports_runs() -> None:
 
 def test_a_function_without_a_model_is_no_entry_point() -> None:
     assert told("def helper(x):\n    return x if x.sum() > 0 else -x\n") == []
+
+
+def test_what_another_model_chooses_is_no_model_of_its_own() -> None:
+    models = """
+class Plain(nn.Module):
+    def forward(self, x: Tensor, mask: Tensor):
+        return x + 1, mask
+class Outer(nn.Module):
+    def __init__(self, kind: str = 'none'):
+        super().__init__()
+        choice = nn.Identity
+        if kind == 'plain':
+            choice = Plain
+        self.inner = choice()
+    def forward(self, x: Tensor):
+        return x.sigmoid()
+"""
+    assert [o.text for o in analysed(models.replace("= Plain", "= Plainer")).observations] == ["mask"]
+    assert [o.text for o in analysed(models).observations] == []
