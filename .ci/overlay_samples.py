@@ -91,6 +91,9 @@ def attribute(name: str) -> Sample:
     if "conv" in name:
         weight = X(2, 2, *[3] * r)
         return sized(lambda x: call(x, weight, None, x.shape[-1]), 1, 2, *[4] * r, axis=-1)
+    if name.startswith("adaptive"):
+        dynamic = tuple((1, axis) for axis in range(2, 2 + r))
+        return Sample(lambda x, y: call(x, y.shape[2:]), (X(1, 2, *[16] * r), X(1, 2, *[4] * r)), dynamic)
     return whole(call, r)
 
 
@@ -562,9 +565,34 @@ LITERAL_TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
     "masked_fill": lambda m, other: m.masked_fill(other, False),
     "where": lambda m, other: torch.where(m, True, other),
 }
+BOOL_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "*": operator.mul, "/": operator.truediv, "%": operator.mod, "**": operator.pow,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+BOOL_CALLS: dict[str, Callable[[Any], Any]] = {
+    "full": lambda x: torch.full((2, 4), True) & (x > 0),
+    "full_like": lambda x: torch.full_like(x > 0, True) & (x > 0),
+    "fill_": lambda x: (x > 0).clone().fill_(True) & (x > 1),
+    "new_full": lambda x: x.new_full((2, 4), True, dtype=torch.bool) & (x > 0),
+    "masked_fill": lambda x: x.masked_fill(x > 0, False),
+    "index_fill": lambda x: x.index_fill(1, torch.tensor([0]), False),
+    "scatter": lambda x: x.scatter(1, torch.zeros(2, 1, dtype=torch.long), True),
+    "where": lambda x: torch.where(x > 0, x, False),
+}
+
+
+def by_a_bool(name: str) -> Sample:
+    """A tensor and a Python bool."""
+    if name in BOOL_CALLS:
+        return fixed(BOOL_CALLS[name], X(2, 4))
+    of_bits = name in "&|^" or name.startswith("bitwise")
+    call = BOOL_OPERATORS.get(name) or getattr(torch, name)
+    return fixed(lambda x: call(x > 0 if of_bits else x, True), X(2, 4))
 
 
 SAMPLES: dict[str, Callable[[str], Sample]] = {
+    "Python bool": by_a_bool,
     "attribute": attribute,
     "attribute: grid": lambda _: Sample(
         lambda theta, x: F.affine_grid(theta, [2, 3, x.shape[0], 4], align_corners=False),

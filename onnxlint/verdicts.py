@@ -69,7 +69,7 @@ def join(
     waiting = [e for e in every if not table.attach(e, _SHOWS_HERE if _is_consequence(e) else _CONFIRMED_BY)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
-    waiting = [e for e in waiting if not table.attach_whole(e, line_at)]
+    waiting = [e for e in waiting if not table.attach_whole(e, line_at) and not table.attach_return(e)]
     models = {r.report.name: Location(r.report.path, r.report.line) for r in results if r.report.path}
     own = _Own(statement_lines, is_checked, line_at, models)
     for evidence in waiting:
@@ -153,6 +153,21 @@ class _Table:
             if (first <= frame.line or anywhere) and self._foretells(i, evidence, frame)
         ]
         return self._attach(evidence, [i for _, i in sorted(eligible)[:1]])
+
+    def attach_return(self, evidence: Evidence) -> bool:
+        """Attach the refusal of Python data that becomes a tensor to what took it out of torch above, in that function.
+
+        `lift_fresh` is the operator of `torch.tensor` and `torch.from_numpy` (torch 2.13, aten/native_functions.yaml).
+        """
+        if evidence.cause is not Cause.REFUSED or "aten::lift_fresh" not in evidence.detail or not evidence.frames:
+            return False
+        at = evidence.frames[0]
+        above = [i for first, _, i in self._by_path.get(_normal(at.path), ()) if first <= at.line]
+        escapes = ((i, o) for i in above for o in self.evidence[i] if o.cause is Cause.ESCAPE and failing(o))
+        mine = {
+            i for i, o in escapes if _covers({(o.model, o.exporter)}, evidence) and o.frames[1:] == evidence.frames[1:]
+        }
+        return self._attach(evidence, mine)
 
     def _attach(self, evidence: Evidence, numbers: Iterable[int]) -> bool:
         numbers = list(numbers)

@@ -359,6 +359,18 @@ def test_a_second_refusal_at_another_line_is_a_second_finding() -> None:
     assert [f.code for f in joined([finding()], result(*seen))] == ["ONX101", "ONX702"]
 
 
+def test_the_refusal_of_what_comes_back_from_numpy_is_told_where_it_left_torch() -> None:
+    escape = evidence(Cause.ESCAPE, 10, 30, symptom=Outcome.EXPORT_ERROR)
+    refused = evidence(Cause.REFUSED, 13, 30, symptom=Outcome.EXPORT_ERROR)
+    refused = dataclasses.replace(refused, detail="Couldn't export operator aten::lift_fresh")
+    numpy = finding("ONX402")
+    assert only([numpy], result(escape, refused)).evidence == (escape, refused)
+    other = dataclasses.replace(refused, detail="Couldn't export operator aten::erfinv")
+    elsewhere = dataclasses.replace(refused, frames=(Location(PATH, 13, "forward"), Location(PATH, 33, "forward")))
+    for apart in (other, elsewhere):
+        assert [f.code for f in joined([numpy], result(escape, apart))] == ["ONX402", "ONX701"]
+
+
 def test_a_failure_explained_at_its_own_line_is_not_told_twice() -> None:
     seen = (evidence(Cause.BRANCH, 10), evidence(Cause.RANDOM, 11))
     assert [f.code for f in joined([finding()], result(*seen))] == ["ONX101"]

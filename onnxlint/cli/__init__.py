@@ -18,18 +18,18 @@ COMPLETE = "_ONNXLINT_COMPLETE"  # the variable by which a shell asks for comple
 WATCHED = "ONNXLINT_WATCHED"  # in the environment of a check that `--watch` has started: it does not watch itself
 
 _COMMANDS: Mapping[str, str] = {
-    "cache": "Show or empty the folder that results are kept in.",
+    "cache": "Show or clear the cache.",
     "check": "Check models for what breaks on the way to ONNX.",
-    "completion": "Print what makes a shell complete the command line.",
-    "config": "Show the settings that hold, or the schema of them.",
-    "init": "Declare the models of a project, with inputs that they take.",
-    "explain": "Explain one rule: what, why, bad and good code.",
-    "repro": "Run a counterexample that a check has kept, or list them.",
-    "review": "Check, and post what is found as a review of a pull request.",
+    "completion": "Print a shell completion script.",
+    "config": "Show the effective settings or their schema.",
+    "init": "Find a project's models and declare them with inputs.",
+    "explain": "Explain a rule: what, why, bad and good code.",
+    "repro": "Run a saved counterexample, or list them.",
+    "review": "Check, and post the findings as a pull request review.",
     "rules": "List every rule.",
     "run": "Run an export script and check what it exports.",
-    "server": "Serve an editor, by the Language Server Protocol.",
-    "view": "Look at an exported graph in Netron, at the nodes of a line.",
+    "server": "Start the language server for editors.",
+    "view": "Show an exported graph in Netron, with a line's nodes marked.",
 }
 
 

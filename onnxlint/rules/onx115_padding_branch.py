@@ -13,7 +13,7 @@ _TITLE = "pad always, by an amount that may be zero"
 
 
 class PaddingBranch(Rule):
-    """Object to a branch that pads only where a division leaves a rest."""
+    """Object to a branch that pads only where a division has a remainder."""
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:
         if branch.reads == "dim" and branch.form == "padding":

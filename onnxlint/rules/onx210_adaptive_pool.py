@@ -11,7 +11,7 @@ class AdaptivePool(Rule):
             message = f"TorchScript refuses `{seen.op}` with None in its sizes if any axis is dynamic, even the batch"
             advice = "write the mean or maximum of the pooled axes alone: `x.mean(3, keepdim=True)`"
         elif seen.cells is not None:
-            message = f"`{seen.op}` divides {seen.size} by {seen.cells}, which leaves a rest: TorchScript refuses it"
+            message = f"TorchScript refuses `{seen.op}`: {seen.size} cells do not divide evenly into {seen.cells}"
         else:
             message = f"`{seen.op}` over a dynamic axis: its window is computed from the example's size: `{seen.text}`"
         yield Objection(message, advice)

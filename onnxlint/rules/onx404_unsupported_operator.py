@@ -11,7 +11,15 @@ _ADVICE = {
     "torch.utils.checkpoint.checkpoint": "checkpoint where `self.training` only, or pass `use_reentrant=False`",
     "torch.nn.functional.scaled_dot_product_attention": "unsqueeze a head axis, or flatten what is more into the batch",
 }
+_BOOL = "a Python bool"
+_NO_BOOL = "a mask needs no comparison (`mask`, `~mask`); else pass `int(flag)`, or `torch.ones(..., dtype=torch.bool)`"
 _TELL_CAUSAL = "say whether the mask is causal (`is_causal=True` or `False`): torch reads that off its values otherwise"
+
+
+def _advice(call: Call) -> str:
+    if call.detail == _BOOL:
+        return _NO_BOOL
+    return _TELL_CAUSAL if call.detail.endswith("is_causal=None") else _ADVICE.get(call.op, "")
 
 
 class UnsupportedOperator(Rule):
@@ -24,9 +32,9 @@ class UnsupportedOperator(Rule):
             also = f", and {named(unloaded)} writes what ONNX Runtime does not load" if unloaded else ""
             yield Objection(
                 f"{named(refused)} cannot lower `{call.op}`{call.form}{also}",
-                _TELL_CAUSAL if call.detail.endswith("is_causal=None") else _ADVICE.get(call.op, ""),
+                _advice(call),
                 effects={exporter: call.outcomes[exporter] for exporter in (*refused, *unloaded)},
-                about=f"{call.op.rpartition('.')[2]} {call.detail}",
+                about=call.detail if call.detail == _BOOL else f"{call.op.rpartition('.')[2]} {call.detail}",
                 among="class",
                 hints={"op": call.op},
             )

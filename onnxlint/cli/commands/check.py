@@ -21,15 +21,15 @@ from onnxlint.cli.running import examine, finish
 def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags: Any) -> int:
     """Check the models under PATHS (default: the working directory); `-` reads one file from standard input.
 
-    Exit code: 0 nothing found; 1 findings; 2 the run could not do all that was asked.
+    Exit code: 0 nothing found; 1 findings; 2 something that was asked for could not be done.
     """
     asked = Asked(paths or (Path(),), flags)
     asked.require_sense()
     if watch and WATCHED not in os.environ:
         if any(flags[flag] for flag in ("fix", "diff", "add_noqa", "write_baseline", "prune_baseline")):
-            raise click.UsageError("--watch only looks: it goes without flags that write")
+            raise click.UsageError("--watch cannot be combined with flags that write files")
         if flags["open_report"]:
-            raise click.UsageError("--watch writes the page of --report anew each time: open it once, without --open")
+            raise click.UsageError("--watch rewrites the page of --report each time: open it yourself, without --open")
         from onnxlint.cli.watch import watch_and_check
 
         return watch_and_check(ctx.obj, asked.scopes(), stdin=asked.stdin)
@@ -40,7 +40,7 @@ def check(asked: Asked) -> int:
     """Run once, deliver the report, and return the exit code."""
     scopes = asked.scopes()
     if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
-        raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
+        raise click.UsageError("no baseline to write to: pass --baseline FILE or set `baseline` in the configuration")
     base = asked.base()
     overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
     if asked["fix"] or asked["diff"]:

@@ -25,7 +25,7 @@ NOT_KEPT = ("extend", "required-version")  # keys that say how the others are re
 
 @click.group("config")
 def command() -> None:
-    """Show the settings that hold, or the schema of them."""
+    """Show the effective settings or their schema."""
 
 
 @command.command("schema")

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 @click.command("init")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
 @config_options
-@click.option("--stdout", is_flag=True, help="Print what would be written, and write nothing.")
-@click.option("--jobs", type=click.IntRange(min=1), help="How many models are built at a time.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take [60].")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("--stdout", is_flag=True, help="Print the result instead of writing it.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Number of models to build in parallel.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit for one model, in seconds [60]."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def command(
     paths: tuple[Path, ...],
     config: Configuration,
@@ -44,7 +46,7 @@ def command(
     Every model is built and run in a process of its own, on inputs that its source and its errors suggest. The tables
     are added to pyproject.toml or onnxlint.toml; a model that could not be fed becomes a comment that says why.
 
-    Exit code: 0; 2 where nothing could be written, or no model could be fed for want of a package.
+    Exit code: 0; 2 if nothing could be written, or a missing package kept every model from being fed.
     """
     from onnxlint.config.settings import Settings
     from onnxlint.report.progress import open_progress

@@ -22,8 +22,8 @@ from onnxlint.run.counterexamples import WHOLE, Saved, named, saved
 
 @click.command("repro")
 @click.argument("name", metavar="[ID]", required=False)
-@click.option("--found", "unreduced", is_flag=True, help="Take the input as it was found, not what is left of it.")
-@click.option("--repro-dir", type=click.Path(path_type=Path), help="Where they are kept [.onnxlint/repro].")
+@click.option("--found", "unreduced", is_flag=True, help="Use the input as it was found, not the reduced one.")
+@click.option("--repro-dir", type=click.Path(path_type=Path), help="Directory they are kept in [.onnxlint/repro].")
 @config_options
 def command(name: str | None, unreduced: bool, repro_dir: Path | None, config: Configuration, isolated: bool) -> int:
     """Run the counterexample ID, with this interpreter, and exit as it does: with 1 if the disagreement shows.

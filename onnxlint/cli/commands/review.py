@@ -33,18 +33,16 @@ _NEEDED = ("githubkit", "unidiff")
 
 @click.command("review")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
-@click.option("--repo", metavar="OWNER/NAME", help="The repository [GITHUB_REPOSITORY].")
-@click.option(
-    "--pull", type=click.IntRange(min=1), metavar="N", help="The pull request [that of the workflow's event]."
-)
+@click.option("--repo", metavar="OWNER/NAME", help="Repository [GITHUB_REPOSITORY].")
+@click.option("--pull", type=click.IntRange(min=1), metavar="N", help="Pull request [from the workflow's event].")
 @click.option(
     "--max-comments",
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="Let no more comments than these stand at a time; the worst come first, the summary has the others.",
+    help="Maximum number of open comments; the worst findings come first, the summary lists the rest.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be posted, as JSON, and post nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the review as JSON instead of posting it.")
 @config_options
 @check_options(REVIEW_LACKS)
 def command(
@@ -63,7 +61,7 @@ def command(
     target = _target(repo, pull)
     asked = Asked(paths or (Path(),), {**dict.fromkeys(REVIEW_LACKS), **flags})
     if asked.stdin:
-        raise click.UsageError("a review is of files, not of standard input")
+        raise click.UsageError("a review cannot check standard input")
     asked.require_sense()
     if dry_run and target.number and not target.token:
         raise click.UsageError("--dry-run has to read the pull request: there is no token in GITHUB_TOKEN or GH_TOKEN")
@@ -71,7 +69,7 @@ def command(
     report = examine(asked, scopes).report
     code = conclude(report, asked, scopes, {}, aside=dry_run)
     if report.interrupted:
-        tell("onnxlint: interrupted; nothing is posted of half a run")
+        tell("onnxlint: interrupted; an incomplete run is not posted")
         return interrupts.exit_code()
     return max(code, _post(report, asked, target, max_comments, dry_run))
 

@@ -12,7 +12,7 @@ from onnxlint.cli.output import deliver, tell, wants_color, width
 @click.command("rules")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(output_format: str) -> int:
-    """List every rule, with those of installed packages: code, name, severity, title."""
+    """List all rules, those of installed packages included: code, name, severity and title."""
     rules = load_catalogue()
     for fault in plugin_faults().values():
         tell(f"onnxlint: {fault}")

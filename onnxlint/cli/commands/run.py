@@ -26,7 +26,7 @@ _STDERR = 2
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
-@click.option("-m", "module", is_flag=True, help="SCRIPT is the name of a module, as in `python -m`.")
+@click.option("-m", "module", is_flag=True, help="Treat SCRIPT as a module name, as `python -m` does.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @config_options

@@ -8,7 +8,7 @@ import click
 
 
 @click.command("server")
-@click.option("--stdio", is_flag=True, help="Speak on standard input and output; there is no other way.")
+@click.option("--stdio", is_flag=True, help="Use standard input and output (the only mode).")
 def command(stdio: bool) -> int:
     """Serve an editor on standard input and output, by the Language Server Protocol.
 
@@ -23,7 +23,7 @@ def command(stdio: bool) -> int:
     if importlib.util.find_spec("pygls") is None:
         raise click.UsageError("the server needs pygls; pip install 'onnxlint[server]'")
     if sys.stdin.isatty():
-        click.echo("This speaks to an editor, which starts it by itself; Ctrl-C ends it.", err=True)
+        click.echo("This server is meant to be started by an editor; press Ctrl-C to stop it.", err=True)
     from onnxlint.integrations.server.start import serve
 
     return serve()

@@ -24,12 +24,14 @@ _NETRON = "Netron is not installed; pip install 'onnxlint[view]'"
 
 @click.command("view")
 @click.argument("target", metavar="MODEL")
-@click.option("--line", "lines", multiple=True, metavar="FILE:LINE", help="Mark the nodes that this line made.")
+@click.option("--line", "lines", multiple=True, metavar="FILE:LINE", help="Mark the nodes that this line produced.")
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Mark this node.")
-@click.option("--whole", is_flag=True, help="Show all of the graph, not only what stands around the marked nodes.")
-@click.option("--open/--no-open", "opened", default=True, help="Open the browser [yes].")
-@click.option("--port", type=click.IntRange(1, 65535), help="Where Netron serves it [a free port].")
-@click.option("--repro-dir", type=click.Path(path_type=Path), help="Where counterexamples are kept [.onnxlint/repro].")
+@click.option("--whole", is_flag=True, help="Show the whole graph, not only the neighbourhood of the marked nodes.")
+@click.option("--open/--no-open", "opened", default=True, help="Open a browser [yes].")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port for Netron [a free one].")
+@click.option(
+    "--repro-dir", type=click.Path(path_type=Path), help="Directory of the counterexamples [.onnxlint/repro]."
+)
 def command(
     target: str,
     lines: tuple[str, ...],
@@ -47,11 +49,11 @@ def command(
     """
     wrong = next((line for line in lines if not _LINE.fullmatch(line)), None)
     if wrong is not None:
-        raise click.BadParameter(f"`{wrong}` is no FILE:LINE", param_hint="--line")
+        raise click.BadParameter(f"`{wrong}` is not of the form FILE:LINE", param_hint="--line")
     if importlib.util.find_spec("netron") is None:
         raise click.UsageError(_NETRON)
     if port is not None and not _free(port):
-        raise click.BadParameter(f"something else listens on port {port}", param_hint="--port")
+        raise click.BadParameter(f"port {port} is in use", param_hint="--port")
     source, title, places = _target(target, repro_dir)
     if source.suffix == ".py":
         tell(f"onnxlint: exporting {title} again")

@@ -20,6 +20,7 @@ from onnxlint.flow.values.node_places import Body, argument, assignments
 
 _LENGTHS = re.compile(r"`\w*len(?:gth)?s?`")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_BOOL = "Python bool"
 _STATIC = frozenset("shape size dtype device dim ndim numel is_cuda data_ptr type new".split())
 
 
@@ -239,7 +240,12 @@ def _wrong(engine: Lowering, call: Call, entry: Op) -> tuple[Mapping[str, Outcom
             outcomes |= curated.outcomes
             detail = f"{name}={v.literal!r}"
     truths = _of_truths(engine, call) if call.op.rstrip("_") in engine.table.curated["of bools"] else None
-    return (truths, "of bools") if truths else (outcomes, detail)
+    if truths:
+        return truths, "of bools"
+    literal = engine.table.curated[_BOOL].get(call.op)
+    if literal is not None and any(_is_bool(call.arg(position, name)) for position, name in literal.arguments):
+        return literal.outcomes, "a Python bool"
+    return outcomes, detail
 
 
 def layer(engine: Lowering, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
@@ -267,6 +273,8 @@ def arithmetic(
         by_a_size(engine, a, b, node, operator)
     if operator in engine.table.curated["small addend"]:
         _small_addend(engine, a, b, node, operator)
+    if not isinstance(node, ast.AugAssign):
+        by_a_bool(engine, a, b, node, operator)
     if operator == "+" and all(isinstance(v, Tensor) and v.kind == "bool" and not v.guessed for v in (a, b)):
         emit(engine, node, obs.Call, "+", "of bools", detail="of bools")
     if isinstance(a, Tensor) and isinstance(node, ast.AugAssign) and f"{operator}=" in engine.table.curated["in place"]:
@@ -276,6 +284,22 @@ def arithmetic(
         emit(engine, node, obs.ComplexCall, operator, "complex: imaginary", literal=True)
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
         emit(engine, node, obs.ComplexCall, operator, "complex: real", trace=a.trace, detail="pow")
+
+
+def by_a_bool(engine: Lowering, a: Value, b: Value, node: ast.AST, how: str) -> None:
+    """`mask == False`. Measured: TorchScript writes an operator for it that it then knows nothing of.
+
+    What `if flag == True` asks is a flag, whatever is known of it.
+    """
+    t, literal = (a, b) if isinstance(a, Tensor) else (b, a)
+    flag = getattr(engine.frames[-1].statement_node, "test", None) is node
+    if isinstance(t, Tensor) and not flag and _is_bool(literal) and how in engine.table.curated[_BOOL]:
+        emit(engine, node, obs.Call, how, _BOOL, trace=t.trace, sure=not t.guessed, detail="a Python bool")
+
+
+def _is_bool(v: Value | None) -> bool:
+    v = dom.or_default(v) if v is not None else None
+    return isinstance(v, Const) and isinstance(v.literal, bool)
 
 
 def _small_addend(engine: Lowering, a: Value, b: Value, node: ast.AST, how: str) -> None:

@@ -22,6 +22,7 @@ from onnxlint.project.classes import ClassInfo
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "//": floordiv, "%": mod}
 _WHOLE = frozenset(("+", "-", "*", "//", "%"))  # what gives whole numbers of whole numbers
 _COMPARE = {ast.Eq: eq, ast.NotEq: ne, ast.Lt: lt, ast.LtE: le, ast.Gt: gt, ast.GtE: ge}
+_COMPARED = dict(zip(_COMPARE, "== != < <= > >=".split(), strict=True))
 _NODES = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 _OF_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _SIGNS = "+ - * / // % ** @ & | ^ << >>"
@@ -30,6 +31,8 @@ _WORDS = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 _METHODS = dict(zip(_SIGNS.split(), _WORDS.split(), strict=True))  # what each calls, without its underscores
 _ALONG = ("enumerate", "zip", "reversed", "list")  # what gives the items of its arguments
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
+
+_ABOVE_ZERO = {ast.Gt: True, ast.NotEq: True, ast.Eq: False, ast.LtE: False}  # what a comparison with zero gives
 
 
 class Arithmetic(Running):
@@ -229,6 +232,8 @@ class Arithmetic(Running):
         other = b if isinstance(a, dom.Tensor) else a
         if dom.is_none(other) or dom.is_text(other):
             return dom.CONFIG
+        if self.engine.context.tracing and len(node.ops) == 1:
+            exporter_support.by_a_bool(self.engine, a, b, node, _COMPARED[type(node.ops[0])])
         result = self._tensor_arithmetic("==", a, b, node)
         assert isinstance(result, dom.Tensor)
         return replace(result, kind="bool")
@@ -324,6 +329,11 @@ def _compare_defaults(operator: ast.cmpop, left: dom.Value, right: dom.Value) ->
     return dom.Config(default=result) if isinstance(result, dom.Const) else None
 
 
+def has_elements(v: dom.Value) -> bool:
+    """True for the size of an axis that nothing is done to: none is empty."""
+    return isinstance(v, dom.Dim) and v.plain and v.least == dom.COUNT and not v.optional
+
+
 def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value:
     """The truth of a comparison of sizes, of single ones or of several: it is dynamic if one of them is."""
     axes: frozenset[str] = frozenset()
@@ -335,6 +345,8 @@ def _compare_sizes(operator: ast.cmpop, a: dom.Value, b: dom.Value) -> dom.Value
             axes, trace, site = axes | d.axes, trace or d.trace, site or d.site
     if not axes:
         return dom.CONFIG if not isinstance(a, dom.Unknown) or not isinstance(b, dom.Unknown) else dom.UNKNOWN
+    if has_elements(a) and dom.as_int(b) == 0 and type(operator) in _ABOVE_ZERO:
+        return dom.Const(_ABOVE_ZERO[type(operator)])
     if any(isinstance(x, dom.Dim) and x.least != dom.REST and dom.as_int(y) == 0 for x, y in ((a, b), (b, a))):
         return dom.CONFIG  # an axis without elements: no example has one
     if isinstance(a, dom.Dim) and isinstance(b, dom.Dim) and a.axes == b.axes and a.plain and b.plain:

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.python import implicit_calls
-from onnxlint.flow.python.arithmetic import Arithmetic
+from onnxlint.flow.python.arithmetic import Arithmetic, has_elements
 from onnxlint.flow.state import observations
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
@@ -62,10 +62,8 @@ def _draws(node: ast.expr) -> bool:
 
 
 def _truth(v: dom.Value) -> bool | None:
-    """The truth of a literal, or of an axis that nothing is done to, as none is empty; None of anything else."""
-    if isinstance(v, dom.Dim) and v.plain and v.least == dom.COUNT and not v.optional:
-        return True
-    return bool(v.literal) if isinstance(v, dom.Const) else None
+    """The truth of a literal, or of a size that is not zero; None of anything else."""
+    return True if has_elements(v) else bool(v.literal) if isinstance(v, dom.Const) else None
 
 
 def _teaches(node: ast.expr) -> bool:

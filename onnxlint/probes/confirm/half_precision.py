@@ -28,7 +28,7 @@ _MISSING = (
 
 
 def second_try(probe: Probe, eager: Eager, confirmation: Confirmation, engines: Sequence[Engine]) -> Confirmation:
-    """What was found, or if it is a refusal for want of kernels: that in plain words, and what float32 tells."""
+    """What was found; for a refusal because kernels are missing, that in plain words and what float32 tells."""
     if confirmation.runtime is None or confirmation.export.path is None:
         return confirmation
     words = missing_kernel(confirmation.refusal, confirmation.runtime.model) if confirmation.refusal else ""

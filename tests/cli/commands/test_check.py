@@ -51,7 +51,7 @@ def test_standard_input_is_checked_under_the_name_that_it_is_given() -> None:
 def test_a_baseline_that_nobody_names_is_one_message_and_no_file() -> None:
     done = check("--write-baseline")
     assert done.exit_code == 2
-    assert "name the baseline to write" in done.stderr
+    assert "no baseline to write to" in done.stderr
     assert [path.name for path in Path().iterdir()] == ["gate.py"]
 
 

@@ -67,4 +67,4 @@ def test_a_workflow_that_runs_for_no_pull_request_gets_annotations(here: Path) -
 def test_standard_input_is_no_file_of_a_pull_request() -> None:
     done = CliRunner().invoke(main, ["review", "--repo", "octo/models", "--pull", "3", "-"])
     assert done.exit_code == 2
-    assert "not of standard input" in done.stderr
+    assert "cannot check standard input" in done.stderr

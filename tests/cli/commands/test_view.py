@@ -114,7 +114,7 @@ def test_a_port_that_is_taken_is_no_internal_error(folder: Path) -> None:
         command = [sys.executable, "-m", "onnxlint", "view", "chain.onnx", "--no-open", "--port", str(port)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f"something else listens on port {port}" in done.stderr
+    assert f"port {port} is in use" in done.stderr
     assert "internal error" not in done.stderr
 
 
@@ -123,7 +123,7 @@ def test_a_port_that_is_taken_is_no_internal_error(folder: Path) -> None:
     [
         (("nothing",), "there is no file and no counterexample `nothing`"),
         (("gone.onnx",), "there is no file `gone.onnx`"),
-        (("chain.onnx", "--line", "chain.py"), "`chain.py` is no FILE:LINE"),
+        (("chain.onnx", "--line", "chain.py"), "`chain.py` is not of the form FILE:LINE"),
         (("chain.py",), "exports no file"),
     ],
 )

@@ -350,3 +350,32 @@ class M(nn.Module):
 def test_attention_over_other_than_four_axes_which_dynamo_asserts(shape: str, told: bool) -> None:
     found = [(code, exporters) for code, _, exporters in findings_of(ATTENTION.format(shape=shape))]
     assert found == ([("ONX404", ("dynamo",))] if told else [])
+
+
+BOOLS = {
+    "a comparison": "return x.masked_fill(scores == False, 0.0)",
+    "a flag": "return x + self.training",
+    "by its name": "return (x > 0).eq(True)",
+    "a filled tensor": "return torch.full((2, 3), True) & (x > 0)",
+    "a value": "return x.masked_fill(x > 0, False)",
+}
+NO_BOOLS = {
+    "a number": "return x.masked_fill(scores == 0, 0.0)",
+    "a write": "x[scores > 0] = True\nreturn x",
+    "in place": "x *= True\nreturn x",
+    "a flag that is asked": "if scores == True:\n    return x\nreturn x + 1",
+    "a tensor": "return (x > 0) & torch.tensor(True)",
+}
+
+
+@pytest.mark.parametrize("body", BOOLS.values(), ids=BOOLS.keys())
+def test_a_python_bool_beside_a_tensor_ends_the_trace_of_torchscript(body: str) -> None:
+    (seen,) = facts_of(PRELUDE + HEAD + textwrap.indent(body, " " * 8))
+    assert isinstance(seen, Call)
+    assert (seen.detail, dict(seen.outcomes)) == ("a Python bool", {"torchscript": Outcome.EXPORT_ERROR})
+
+
+@pytest.mark.parametrize("body", NO_BOOLS.values(), ids=NO_BOOLS.keys())
+def test_what_torchscript_makes_a_number_or_a_tensor_of(body: str) -> None:
+    seen = facts_of(PRELUDE + HEAD + textwrap.indent(body, " " * 8))
+    assert not any(isinstance(s, Call) and s.detail == "a Python bool" for s in seen)

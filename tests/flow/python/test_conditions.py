@@ -260,3 +260,8 @@ class M(nn.Module):
         return x
 """
     assert {o.sure for o in facts_of("import random\n" + source)} == {sure}
+
+
+def test_no_size_of_an_input_is_zero_so_that_the_arm_for_that_never_runs() -> None:
+    assert observed("n = x.shape[0]\nreturn x * (n if n > 0 else x.sum().item())") == []
+    assert observed("n = x.shape[0] // 8\nreturn x * (n if n > 1 else x.sum().item())") != []
