@@ -565,6 +565,15 @@ LITERAL_TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
     "masked_fill": lambda m, other: m.masked_fill(other, False),
     "where": lambda m, other: torch.where(m, True, other),
 }
+
+
+def parted_write(x: Any, i: Any) -> Any:
+    """A write at positions of the first and the last axis."""
+    x = x.clone()
+    x[i, :, i] = 0.5
+    return x * 2
+
+
 BOOL_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "*": operator.mul, "/": operator.truediv, "%": operator.mod, "**": operator.pow,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -593,6 +602,7 @@ def by_a_bool(name: str) -> Sample:
 
 SAMPLES: dict[str, Callable[[str], Sample]] = {
     "Python bool": by_a_bool,
+    "index_put: a slice between": lambda _: fixed(parted_write, X(2, 3, 2), torch.tensor([1, 0])),
     "attribute": attribute,
     "attribute: grid": lambda _: Sample(
         lambda theta, x: F.affine_grid(theta, [2, 3, x.shape[0], 4], align_corners=False),

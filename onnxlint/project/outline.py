@@ -17,7 +17,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _LOCAL_IMPORT = re.compile(r"\n[ \t]+from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;\\(]+)")
 _CAPITALIZED = re.compile(r"\b[A-Z]\w*")
-_SWITCHES = ("enable_", "disable_")
+_SWITCHES = ("enable_", "disable_", "prepare_for_onnx_export")  # the last one of fairseq
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
 _SELF_WRITE = re.compile(r"self\.(\w++)\s*+(?::[^=\n]{1,1000}+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
 

@@ -132,7 +132,7 @@ class TestFlags:
             (["--per-file-ignores", "tests/"], ["--per-file-ignores", "`PATTERN:CODE` is expected, not `tests/`"]),
             (["--per-file-ignores", "tests/:ONX199"], ["--per-file-ignores", "`ONX199`; did you mean `ONX1"]),
             (["--extend-exclude", "!"], ["--extend-exclude", "is not a pattern"]),
-            (["--write-baseline"], ["name the baseline to write", "--baseline FILE"]),
+            (["--write-baseline"], ["no baseline to write to", "--baseline FILE"]),
             (["--write-baseline", "--prune-baseline"], ["one or the other"]),
             (["--reason", "x"], ["--reason needs --add-noqa"]),
             (["--add-noqa", "--reason", "a\nb"], ["--reason", "one line"]),

@@ -66,6 +66,8 @@ def test_a_class_has_its_lines_bases_fields_and_what_it_writes_late() -> None:
 def test_a_switch_that_the_class_itself_throws_counts() -> None:
     thrown = CLASS.replace("    def reset(self):\n", "    def reset(self):\n        self.enable_tiling()\n")
     assert outlined(thrown).classes[0].late == ("bias", "cache", "tiling")
+    fairseq = CLASS.replace("enable_tiling", "prepare_for_onnx_export_")
+    assert outlined(fairseq).classes[0].late == ("bias", "cache")
 
 
 def test_every_branch_binds_and_the_last_binding_counts() -> None:

@@ -19,6 +19,7 @@ _LOSS = re.compile(
 _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
+_GIVES_TEXT = re.compile(r"\)\s*->\s*(?:[lL]ist\[)?str\b|^[ \t]+return f?['\"]", re.MULTILINE)
 _LOSS_LAST = re.compile(r"^[ \t]+return \w[^\n]*, *\w*loss\w*$", re.MULTILINE)  # beside what it is for
 names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
@@ -76,6 +77,7 @@ def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
         return None
     called = [n for n in names if any(f"self.{n}(" in m.text for c in cls.mro() for m in c.methods.values())]
     units = [u for name in ("forward", *names) if name not in called and (u := cls.find_method(name)) is not None]
+    units = [u for u in units if u.name == "forward" or not _GIVES_TEXT.search(u.text)]
     if len(units) < 2:
         return None
     asked = [_asked_for(unit) for unit in units]

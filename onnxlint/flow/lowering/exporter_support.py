@@ -293,12 +293,12 @@ def by_a_bool(engine: Lowering, a: Value, b: Value, node: ast.AST, how: str) -> 
     """
     t, literal = (a, b) if isinstance(a, Tensor) else (b, a)
     flag = getattr(engine.frames[-1].statement_node, "test", None) is node
-    if isinstance(t, Tensor) and not flag and _is_bool(literal) and how in engine.table.curated[_BOOL]:
-        emit(engine, node, obs.Call, how, _BOOL, trace=t.trace, sure=not t.guessed, detail="a Python bool")
+    if isinstance(t, Tensor) and not flag and _is_bool(dom.or_default(literal)) and how in engine.table.curated[_BOOL]:
+        sure = not t.guessed and isinstance(literal, Const)
+        emit(engine, node, obs.Call, how, _BOOL, trace=t.trace, sure=sure, detail="a Python bool")
 
 
 def _is_bool(v: Value | None) -> bool:
-    v = dom.or_default(v) if v is not None else None
     return isinstance(v, Const) and isinstance(v.literal, bool)
 
 

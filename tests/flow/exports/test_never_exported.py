@@ -604,11 +604,19 @@ def test_a_method_that_infers_from_one_tensor_does_without_the_targets_in_the_ba
     assert sorted((code, line) for code, line, _ in findings_of(BATCHES.format(first=first))) == hit
 
 
-@pytest.mark.parametrize(("call", "inference"), [("self.infer(x) + y", False), ("self.net(x) + y", True)])
-def test_a_method_that_asks_for_less_than_forward_is_its_inference_unless_another_calls_it(
-    call: str, inference: bool
+@pytest.mark.parametrize(
+    ("call", "more", "inference"),
+    [
+        ("self.infer(x) + y", "def infer(self, x):\n    return x\n", False),
+        ("self.net(x) + y", "def infer(self, x):\n    return x\n", True),
+        ("self.net(x) + y", "def infer(self, x):\n    return ''.join(self.words[i] for i in x)\n", False),
+        ("self.net(x) + y", "def infer(self, x) -> str:\n    return x.text\n", False),
+    ],
+)
+def test_a_method_that_asks_for_less_than_forward_is_its_inference_unless_another_calls_it_or_it_gives_text(
+    call: str, more: str, inference: bool
 ) -> None:
-    _, info = running(PRELUDE + model(f"return {call}", "x, y", more="def infer(self, x):\n    return x\n"))
+    _, info = running(PRELUDE + model(f"return {call}", "x, y", more=more))
     unit = inference_of(info.classes["M"], ("infer",))
     assert (unit is not None and unit.name == "infer") is inference
 

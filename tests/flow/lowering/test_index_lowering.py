@@ -21,7 +21,14 @@ def test_a_position_below_zero_beside_another_index(read: str, wrong: bool) -> N
     assert bool(calls(f"x = {read}")) is wrong
 
 
-WRITES = {"x[x > 0, 2] = 1": 1, "x[x > 0] = 1": 0, "x[..., x[0] > 0] = 1": 1, "x[:, x[0] > 0] = 1": 1}
+PARTED = {
+    "x[rows, :, rows] = 1": 1,
+    "x[rows, ..., rows] = 1": 1,
+    "x[:, rows, rows] = 1": 0,
+    "x[rows, 0] = 1": 0,
+    "x[rows] = 1": 0,
+}
+WRITES = PARTED | {"x[x > 0, 2] = 1": 1, "x[x > 0] = 1": 0, "x[..., x[0] > 0] = 1": 1, "x[:, x[0] > 0] = 1": 1}
 
 
 ROWS = {
@@ -49,5 +56,5 @@ def test_a_mask_of_a_tensor_of_nobody_knows_how_many_axes() -> None:
 
 
 @pytest.mark.parametrize(("write", "number"), WRITES.items())
-def test_a_mask_beside_another_index(write: str, number: int) -> None:
+def test_a_mask_beside_another_index_and_positions_apart(write: str, number: int) -> None:
     assert len(calls(f"x = x * 1\n        {write}")) == number

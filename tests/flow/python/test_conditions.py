@@ -265,3 +265,10 @@ class M(nn.Module):
 def test_no_size_of_an_input_is_zero_so_that_the_arm_for_that_never_runs() -> None:
     assert observed("n = x.shape[0]\nreturn x * (n if n > 0 else x.sum().item())") == []
     assert observed("n = x.shape[0] // 8\nreturn x * (n if n > 1 else x.sum().item())") != []
+
+
+def test_what_a_helper_reads_for_an_assertion_is_told_at_the_assertion() -> None:
+    helper = "def sums(x):\n    return x.min() == 0 and x.sum().item() == 1\n"
+    assert told(
+        helper + "class M(nn.Module):\n    def forward(self, x: Tensor):\n        assert sums(x)\n        return x\n"
+    ) == ["Assertion data: sums(x)"]
