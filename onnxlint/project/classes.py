@@ -247,6 +247,11 @@ class ClassInfo:
         self._mro = (self,)
         bases = [self.module.lookup(name) for name in self.base_names if name]
         self._external = frozenset(name for name in bases if isinstance(name, str))
+        other = self.module.aliases.get(self.qualname, "")
+        if (
+            other.startswith("torch.nn.") and self._external
+        ):  # which is there where the base is not, with its fused kernel
+            self._external |= {other}
         return [base for base in bases if isinstance(base, ClassInfo)]
 
     def _finish(self, bases: list[ClassInfo]) -> None:

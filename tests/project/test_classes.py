@@ -170,3 +170,12 @@ def test_the_fallback_of_an_import_counts_where_nothing_else_is_found(tmp_path: 
     assert module(read(tmp_path / "b", {"m.py": text, "slow.py": net, "fast.py": net}), "m").target("Net") == "fast.Net"
     library = text.replace("from fast", "from torch.nn")
     assert module(read(tmp_path / "c", {"m.py": library, "slow.py": net}), "m").target("Net") == "torch.nn.Net"
+
+
+def test_a_class_for_which_a_layer_of_torch_may_stand_in_is_one(tmp_path: Path) -> None:
+    forward = "def forward(self, x): return super().forward(x)"
+    text = f"try:\n    from apex import Fused\n    class A(Fused):\n        {forward}\n"
+    with_layer = one(tmp_path / "a", f"{text}except ImportError:\n    from torch.nn import LayerNorm as A\n")
+    assert with_layer.external_bases() == {"apex.Fused", "torch.nn.LayerNorm"}
+    assert with_layer.is_module()
+    assert not one(tmp_path / "b", f"{text}except ImportError:\n    from other import LayerNorm as A\n").is_module()
