@@ -214,7 +214,10 @@ class Conditions(Arithmetic):
             return left
         setting = isinstance(left, (dom.Config, dom.Unknown))
         if setting and isinstance(right, dom.Const) and bool(right.literal) == stops:
-            return dom.Const(stops)  # `flag and self.training`
+            of_truth = self.engine.context.testing or isinstance(right.literal, bool)
+            return (
+                dom.Const(stops) if of_truth else dom.Config(default=right)
+            )  # `flag and self.training`, `scale or 1.0`
         if usual is not None and isinstance(result := dom.or_default(right), dom.Const):
             return dom.Config(default=result)
         if isinstance(right, dom.Truth) and setting:

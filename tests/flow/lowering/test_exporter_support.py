@@ -361,6 +361,7 @@ BOOLS = {
 }
 NO_BOOLS = {
     "a number": "return x.masked_fill(scores == 0, 0.0)",
+    "a setting or a number": "return x * (self.scale or 1.0)",
     "a write": "x[scores > 0] = True\nreturn x",
     "in place": "x *= True\nreturn x",
     "a flag that is asked": "if scores == True:\n    return x\nreturn x + 1",
