@@ -66,6 +66,12 @@ def _truth(v: dom.Value) -> bool | None:
     return True if has_elements(v) else bool(v.literal) if isinstance(v, dom.Const) else None
 
 
+def _settled(right: dom.Const, testing: bool) -> dom.Value:
+    """What `flag and self.training` gives, or `scale or 1.0`: where that is no truth, the number of no setting."""
+    of_truth = testing or isinstance(right.literal, bool)
+    return dom.Const(bool(right.literal)) if of_truth else dom.Config(default=right)
+
+
 def _teaches(node: ast.expr) -> bool:
     """True for a draw that chooses between what the model gave and the target: training alone has one."""
     return _draws(node) and any(name in ast.unparse(node) for name in ("sampling_prob", "teacher_forc"))
@@ -214,10 +220,7 @@ class Conditions(Arithmetic):
             return left
         setting = isinstance(left, (dom.Config, dom.Unknown))
         if setting and isinstance(right, dom.Const) and bool(right.literal) == stops:
-            of_truth = self.engine.context.testing or isinstance(right.literal, bool)
-            return (
-                dom.Const(stops) if of_truth else dom.Config(default=right)
-            )  # `flag and self.training`, `scale or 1.0`
+            return _settled(right, self.engine.context.testing)
         if usual is not None and isinstance(result := dom.or_default(right), dom.Const):
             return dom.Config(default=result)
         if isinstance(right, dom.Truth) and setting:
