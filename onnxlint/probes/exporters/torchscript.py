@@ -29,6 +29,8 @@ from onnxlint.probes.exporters.graph import jit_frames, jit_nodes
 Held: TypeAlias = Mapping[tuple[str, int, str], Sequence[float]]  # path, line and kind of conversions: what they give
 _STUB = "onnxlint::Refused"
 _NONE_FITS = re.compile(r"We don't have an op for aten::(\w+) but it isn't a special case\.\s+Argument types: ([^\n]*)")
+# What Python calls where the operands stand the other way round, or are compared, and what the tracer writes for it.
+_WRITTEN = {"__eq__": "eq", "__rdiv__": "mul", "__rmod__": "remainder", "__rpow__": "pow"}
 _COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
 _METHODS = {f"__{kind}__": kind for kind in ("bool", "int", "float", "index", "len", "iter")}
@@ -274,9 +276,10 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         passed = args[: len(self._kinds)]  # in whichever order: `True | t` is traced as `t | True`
-        kinds = sorted("Tensor" if isinstance(value, torch.Tensor) else type(value).__name__ for value in passed)
+        kinds = sorted(map(_kind, passed))
         if _plain(getattr(func, "__name__", "")) == self._name and kinds == sorted(self._kinds[: len(kinds)]):
-            operands = " and ".join(f"a {kind}" for kind in self._kinds)
+            named = self._kinds[: max(len(kinds), 2)]  # not what the call leaves to the defaults
+            operands = " and ".join(f"an {kind}" if kind[0] == "i" else f"a {kind}" for kind in named)
             message = f"TorchScript has no `{self._name.strip('_')}` of {operands}"
             self.refusals.append(Refusal(message, user_frames(root=self._root)))
         return func(*args, **(kwargs or {}))
@@ -293,10 +296,17 @@ def _overload(error: Exception, again: Callable[[], None], root: str) -> list[Re
     return exporters.first_of_each((refusal for refusal in calls.refusals if refusal.frames), key=exporters.line_of)
 
 
+def _kind(value: object) -> str:
+    """The type of an argument as TorchScript's errors call it."""
+    if isinstance(value, (tuple, list)):
+        return "int[]"
+    return "Tensor" if isinstance(value, torch.Tensor) else type(value).__name__
+
+
 def _plain(name: str) -> str:
     """The name of an operator without what says that its sides are exchanged, or that it writes in place."""
     match = re.fullmatch(r"__[ri]?(or|and|xor|lshift|rshift)__", name)
-    return f"__{match.group(1)}__" if match else name
+    return f"__{match.group(1)}__" if match else _WRITTEN.get(name, name)
 
 
 def _recorded_graph(graphs: list[Any]) -> contextlib.AbstractContextManager[object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ class Joined(torch.nn.Module):
             mask = mask & True
         elif self.joined == "size":
             mask = mask & ((x.shape[0] > 2) | (x.dim() > 9))
+        elif self.joined == "equal":
+            mask = mask == False  # noqa: E712 - as it is written in models
+        elif self.joined == "full":
+            mask = torch.full((3, 4), True) & mask
+        elif self.joined == "divided":
+            mask = True / (x + 9)
+        elif self.joined == "masked":
+            mask = x.masked_fill(mask, False)
         return x * mask
 
 
@@ -86,6 +95,10 @@ class Joined(torch.nn.Module):
         ("turned", "mask = False | mask"),
         ("and", "mask = mask & True"),
         ("size", "mask = mask & ((x.shape[0] > 2) | (x.dim() > 9))"),
+        ("equal", "mask = mask == False  # noqa: E712 - as it is written in models"),
+        ("full", "mask = torch.full((3, 4), True) & mask"),
+        ("divided", "mask = True / (x + 9)"),
+        ("masked", "mask = x.masked_fill(mask, False)"),
     ],
 )
 def test_the_line_with_the_flag_is_named(joined: str, line: str, tmp_path: Path) -> None:
@@ -94,7 +107,7 @@ def test_the_line_with_the_flag_is_named(joined: str, line: str, tmp_path: Path)
     (refusal,) = done.refusals
     lines, first = inspect.getsourcelines(Joined.forward)
     assert refusal.frames[0].line == first + [text.strip() for text in lines].index(line)
-    assert "a Tensor and a bool" in refusal.message
+    assert re.search(r"` of (a Tensor|an int\[\]|a Tensor and a Tensor) and a bool$", refusal.message)
 
 
 def test_two_tensors_are_exported(tmp_path: Path) -> None:
