@@ -585,7 +585,10 @@ BOOL_CALLS: dict[str, Callable[[Any], Any]] = {
     "fill_": lambda x: (x > 0).clone().fill_(True) & (x > 1),
     "new_full": lambda x: x.new_full((2, 4), True, dtype=torch.bool) & (x > 0),
     "masked_fill": lambda x: x.masked_fill(x > 0, False),
+    "masked_fill_": lambda x: x.clone().masked_fill_(x > 0, False) * 2,
     "index_fill": lambda x: x.index_fill(1, torch.tensor([0]), False),
+    "index_fill_": lambda x: x.clone().index_fill_(1, torch.tensor([0]), False) * 2,
+    "scatter_": lambda x: x.clone().scatter_(1, torch.zeros(2, 1, dtype=torch.long), True) * 2,
     "scatter": lambda x: x.scatter(1, torch.zeros(2, 1, dtype=torch.long), True),
     "where": lambda x: torch.where(x > 0, x, False),
 }

@@ -1,4 +1,4 @@
-"""Indices that an exporter lowers wrong: several tensors with a position below zero, a mask beside another index."""
+"""Indices that an exporter lowers wrong or not: positions below zero or apart, a mask beside another index."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -33,16 +33,10 @@ def write(engine: Lowering, t: Tensor, index: Sequence[Value], node: ast.Subscri
     Of `t[rows] = 0` with a mask of fewer axes than `t`, TorchScript makes a Where that holds the mask against the last
     axes. Of as many rows as the mask counts, and of sums (`t[rows] += 1`), it makes a scatter, which is right.
     """
-    if engine.context.tracing and _parted(index) and "input" in (t.source, getattr(written, "source", "")):
-        emit(
-            engine,
-            node,
-            Call,
-            "index_put",
-            "index_put: a slice between",
-            trace=t.trace,
-            detail="a slice between tensors",
-        )
+    fed = any(getattr(v, "source", "") == "input" for v in (t, written, *index))
+    if engine.context.tracing and fed and _parted(index):
+        form, detail = "index_put: a slice between", "a slice between tensors"
+        emit(engine, node, Call, "index_put", form, trace=t.trace, detail=detail)
     masks = ((i, v) for i, v in enumerate(index) if isinstance(v, Tensor) and v.kind == "bool" and v.dims != ())
     at, mask = next(masks, (0, None))
     if mask is None or not engine.context.tracing:

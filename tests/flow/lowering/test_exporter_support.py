@@ -358,6 +358,7 @@ BOOLS = {
     "by its name": "return (x > 0).eq(True)",
     "a filled tensor": "return torch.full((2, 3), True) & (x > 0)",
     "a value": "return x.masked_fill(x > 0, False)",
+    "a value in place": "return (x * 2).masked_fill_(x > 0, False)",
 }
 NO_BOOLS = {
     "a number": "return x.masked_fill(scores == 0, 0.0)",
