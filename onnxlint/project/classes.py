@@ -247,10 +247,9 @@ class ClassInfo:
         self._mro = (self,)
         bases = [self.module.lookup(name) for name in self.base_names if name]
         self._external = frozenset(name for name in bases if isinstance(name, str))
+        # `except ImportError: from torch.nn import LayerNorm as Norm`, which is there where the base of `Norm` is not.
         other = self.module.aliases.get(self.qualname, "")
-        if (
-            other.startswith("torch.nn.") and self._external
-        ):  # which is there where the base is not, with its fused kernel
+        if other.startswith("torch.nn.") and self._external:
             self._external |= {other}
         return [base for base in bases if isinstance(base, ClassInfo)]
 
