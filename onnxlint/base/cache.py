@@ -61,6 +61,7 @@ class Store:
         self._folder = folder
         self._base = folder / version().hex()[:16] if folder is not None else None
         self._wrote = 0  # bytes
+        self._shelves: set[Path] = set()  # folders that are there
         self.problem = ""
 
     @property
@@ -86,7 +87,9 @@ class Store:
             return
         path = self._path(self._base, kind, key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.parent not in self._shelves:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._shelves.add(path.parent)
             if not self._wrote:
                 self._mark()
             self._write(path, _MAGIC + digest(kind, key, payload) + payload)

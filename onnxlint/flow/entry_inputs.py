@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from onnxlint.base.probe_records import TensorSpec
@@ -10,6 +9,7 @@ from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.python.call_arguments import STARRED
 from onnxlint.flow.python.entry_parameters import entry_value, exported_value, vararg_value
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.project.classes import FunctionUnit
 
 Chain: TypeAlias = tuple[tuple[str, int], ...]  # functions that lead to an export call, with the lines of their calls

@@ -13,7 +13,7 @@ from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import inference_of, never_exported
 from onnxlint.flow.exports.reach import Reach
-from onnxlint.flow.exports.unheld import uncalled
+from onnxlint.flow.exports.unheld import mentions, uncalled
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.python.call_arguments import bind
@@ -224,14 +224,16 @@ def _forwards(
 
 def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
     """True where a module of this part calls a class, or chooses it, in whatever arm: `layer = Layer`."""
-    texts = {info: info.source.text for info in part.intersection(c.module.project.naming(c.name))}
-    if sum(text.count(f"{c.name}(") + text.count(f"= {c.name}\n") for text in texts.values()) < 2:
-        return False  # where it is defined, and no expression is made
-    # Begun by its letters, it is found fast.
-    call = re.compile(rf"{c.name}\((?<!class {c.name}\()(?<!\w{c.name}\()|{c.name}\n(?<= = {c.name}\n)")
-    naming = (info for info, text in texts.items() if call.search(text))
+    naming = [info for info in part.intersection(c.module.project.naming(c.name)) if _is_built_in(info.source.text, c)]
     others = (d for info in naming for d in info.classes.values() if d is not c)
-    return any(call.search(d.text) and d.is_module() for d in others)
+    return any(c.name in (text := d.text) and _is_built_in(text, c) and d.is_module() for d in others)
+
+
+def _is_built_in(text: str, c: ClassInfo) -> bool:
+    return any(
+        not head.endswith("class ") if called else head.endswith(" = ") and text.startswith("\n", start + len(c.name))
+        for start, head, called in mentions(text, c.name)
+    )
 
 
 def _switches(c: ClassInfo, forward: FunctionUnit) -> bool:

@@ -13,9 +13,9 @@ from onnxlint.base.workers import ALONE, Workers
 from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import ModuleOutline, full_name, outline_of
+from onnxlint.project.outline_cache import OutlineCache
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
-KIND = "outline"
 FILES, CHARACTERS = 256, 4_000_000  # of a project whose trees are kept
 WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
 
@@ -40,7 +40,7 @@ class Index:
         self.name_of = self._project.name_of
         self._encoded: dict[Path, bytes] = {}
         self._by_text: dict[str, bytes] = {}
-        self._store, self._overlay, self._workers = store, overlay, workers
+        self._cache, self._overlay, self._workers = OutlineCache(store), overlay, workers
         self._indexed = False
 
     def read(self, paths: Iterable[Path], tell: Callable[[], None] = lambda: None) -> None:
@@ -62,17 +62,18 @@ class Index:
         while added and plain:  # what those of interest import, and what that imports
             wanted = dict.fromkeys(plain.pop(name) for info in added for name in _imported(info) if name in plain)
             added = self._add([path for path in wanted if self._read(path, only_torch=False) is not None])
+        self._cache.write()
         return self._project
 
     def _add(self, paths: Sequence[Path]) -> list[ModuleInfo]:
         """Index files; of those that do not parse, the ones of interest are noted as faulty."""
-        outlines = {path: self._store.get(KIND, self.digests[path]) for path in paths}
+        outlines = {path: self._cache.get(path, self.digests[path]) for path in paths}
         missing = [self.sources[path] for path, outline in outlines.items() if outline is None]
         own = frozenset(self.own)
         for source, parsed in zip(missing, self._parse(missing), strict=True):
             if isinstance(parsed, bytes):
                 outlines[source.path] = parsed
-                self._store.put(KIND, self.digests[source.path], parsed)
+                self._cache.put(source.path, self.digests[source.path], parsed)
             elif source.path in own:
                 self.faulty[source.path] = parsed
         self._encoded |= {path: outline for path, outline in outlines.items() if outline is not None}
@@ -119,14 +120,15 @@ class Index:
         if source is None or path in self.faulty:
             return None
         if path not in self._encoded:
-            cached = self._store.get(KIND, self.digests[path])
+            cached = self._cache.get(path, self.digests[path])
             outline = _parse_one(source) if cached is None else cached
             if isinstance(outline, Diagnostic):
                 self.faulty[path] = outline
                 return None
             self._encoded[path] = outline
             if cached is None:
-                self._store.put(KIND, self.digests[path], outline)
+                self._cache.put(path, self.digests[path], outline)
+                self._cache.write()
         return source
 
     def _outline(self, source: SourceFile) -> ModuleOutline:

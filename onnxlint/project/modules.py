@@ -149,8 +149,10 @@ def _definition(parse: Callable[[str], FunctionNode], unit: FunctionUnit) -> Fun
 
 def _function(text: str) -> FunctionNode:
     """The tree of a function by its text; it starts on line FIRST."""
-    tree = tree_of(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n")
-    return next(n for n in ast.walk(tree) if isinstance(n, FunctionNode))
+    first = tree_of(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n").body[0]
+    node = first.body[0] if isinstance(first, ast.If) else first
+    assert isinstance(node, FunctionNode)
+    return node
 
 
 def moved(node: Node, lines: int) -> Node:

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.lowering import exporter_support, layer_calls
@@ -13,6 +12,7 @@ from onnxlint.flow.state.protocols import Calling, Defining, InContext, Lowering
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import element, item_of, join_all
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.calls.attribute_access import any_module_of, items_of, read_dim
@@ -12,6 +11,7 @@ from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.flow.state.protocols import Assigning, Calling, Evaluating, InContext, Lowering, Observing, Operating
 from onnxlint.flow.tables import EXPORTER_GUARDS
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list

@@ -1,11 +1,10 @@
 """Control flow of torch as functions: `torch.cond`, `while_loop`, `scan`, `associative_scan` and `map`."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from onnxlint.flow.operators.transfer import Call, like
 from onnxlint.flow.python.call_arguments import STARRED
-from onnxlint.flow.values.domain import CONFIG, UNKNOWN, Const, Seq, Tensor, Tuple, Unknown, Value
+from onnxlint.flow.values.domain import CONFIG, UNKNOWN, Const, Seq, Tensor, Tuple, Unknown, Value, replace
 from onnxlint.flow.values.joins import element, join_all
 
 

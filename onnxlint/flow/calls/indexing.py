@@ -1,7 +1,6 @@
 """Subscripts of abstract values: tensors as torch indexes them, sequences, shapes, layers in containers."""
 
 import ast
-from dataclasses import replace
 from itertools import dropwhile
 from typing import TypeGuard
 
@@ -12,6 +11,7 @@ from onnxlint.flow.python.implicit_calls import ITEMS
 from onnxlint.flow.state.protocols import Applying, InContext, Lowering
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import element, join_all
 
 _SLICED = 4  # axes of `x.shape[1:]` that a model may ask for by number where the rank is not known

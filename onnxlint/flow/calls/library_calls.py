@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 
 from onnxlint.flow.calls import control_flow
 from onnxlint.flow.calls.builtin_calls import BUILTINS, getter_default, make_dict
@@ -14,11 +13,11 @@ from onnxlint.flow.operators import einops
 from onnxlint.flow.operators.transfer import Call, like, numpy_result
 from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
-from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine, Lowering
 from onnxlint.flow.tables import EXPORTER_GUARDS, NAMES
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import element, join_all
 
 
@@ -34,7 +33,7 @@ Function = Callable[[LibraryCall], dom.Value]
 
 def library(engine: Engine, name: str, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value:
     """A call of something that is not of the project."""
-    if name == DECORATED:
+    if name == dom.DECORATED.name:
         here = engine.frames[-1].symbol
         # What the wrapper made a number of on the way in, the function computes with.
         sizes = (v for v in (*args, *kwargs.values()) if isinstance(v, (dom.Dim, dom.Data)) and v.site is not None)

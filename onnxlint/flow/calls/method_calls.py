@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.calls.builtin_calls import make_dict
@@ -18,7 +17,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Applying, Calling, Defining, Engine, InContext, Lowering, Observing, Writing
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.domain import Args, Kwargs, Value
+from onnxlint.flow.values.domain import Args, Kwargs, Value, replace
 from onnxlint.flow.values.joins import element, fed, join, join_all, updated
 
 _OF_CONTAINERS = frozenset(NAMES["container-methods"])

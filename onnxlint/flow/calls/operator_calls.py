@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.base.records import Outcome
@@ -18,6 +17,7 @@ from onnxlint.flow.tables import NAMES
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import fed
 from onnxlint.flow.values.node_places import argument, is_own
 from onnxlint.flow.values.size_forms import gives_back, takes_item

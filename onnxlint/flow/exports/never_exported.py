@@ -20,6 +20,7 @@ _LOSS_AMONG = re.compile(
     r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
 )
 _GIVES_TEXT = re.compile(r"\)\s*->\s*(?:[lL]ist\[)?str\b|^[ \t]+return f?['\"]", re.MULTILINE)
+_gives_text = lru_cache(64)(_GIVES_TEXT.search)  # most classes have the methods of few bases
 _LOSS_LAST = re.compile(r"^[ \t]+return \w[^\n]*, *\w*loss\w*$", re.MULTILINE)  # beside what it is for
 names_a_loss = lru_cache(4096)(re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])").search)
 _IN_A_LOSS = re.compile(r"(?:Criterion|CrossEntropy|Matcher|Assigner|PSNR|SSIM)(?:[vV]?\d+)?$")  # or a metric
@@ -31,10 +32,11 @@ _TRUTH = re.compile(r"\b(\w+)\[['\"](?:\w+_gt|gt_\w+)['\"]\]|scatter_?\( *1, *(l
 _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
-_OF_FILE = re.compile("filename|_(?:path|dir|folder)")  # seen fast: no tree is made for most
+_OF_FILE = "filename", "_path", "_dir", "_folder"  # seen fast: no tree is made for most
+_UNPACKED = re.compile(r"^[ \t]+\(?((?:\w+,[ \\\n]*)+\w+)\)? = (\w+)$", re.MULTILINE)
 _FLAG = re.compile(r"=\s*(?:True|False)\b")
 _WAVES = re.compile(r"kaldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
-_RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
+_RUNTIMES = "TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn".split("|")
 
 
 def never_exported(engine: Defining, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
@@ -73,15 +75,14 @@ def replaced(engine: Defining, forward: FunctionUnit) -> bool:
 def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
     """The method of one of some names that asks for less than forward does: without the targets of training. One that
     another method calls is a part of it."""
-    if not any(map(cls.find_method, names)):
+    forward = cls.find_method("forward")
+    units = [u for u in map(cls.find_method, names) if u is not None and not _gives_text(u.text)]
+    if forward is None or not units:
         return None
-    called = [n for n in names if any(f"self.{n}(" in m.text for c in cls.mro() for m in c.methods.values())]
-    units = [u for name in ("forward", *names) if name not in called and (u := cls.find_method(name)) is not None]
-    units = [u for u in units if u.name == "forward" or not _GIVES_TEXT.search(u.text)]
-    if len(units) < 2:
-        return None
-    asked = [_asked_for(unit) for unit in units]
-    return next((unit for unit, own in zip(units, asked, strict=True) if _spares_targets(own, asked[0])), None)
+    asked = _asked_for(forward)
+    sparing = (u for u in units if _spares_targets(_asked_for(u), asked))
+    # That is rare, and going through the texts of all methods takes its time.
+    return next((u for u in sparing if not any(f"self.{u.name}(" in c.text for c in cls.mro())), None)
 
 
 def _spares_targets(own: set[str], forward: set[str]) -> bool:
@@ -93,7 +94,9 @@ def _spares_targets(own: set[str], forward: set[str]) -> bool:
 def _asked_for(unit: FunctionUnit) -> set[str]:
     """The parameters that a method asks for, or is trained by, and what it unpacks: `texts, lengths, mels = batch`."""
     names = {p.arg for p, default in unit.positional[1:] if default is None or p.arg in ("targets", "labels")}
-    batches = re.findall(r"^[ \t]+\(?((?:\w+,[ \\\n]*)+\w+)\)? = (\w+)$", unit.text, re.MULTILINE)
+    text = unit.text
+    unpacked = any(f" = {name}\n" in text for name in names)
+    batches = _UNPACKED.findall(text) if unpacked else []
     return names.union(*(re.findall(r"\w+", parts) for parts, batch in batches if batch in names))
 
 
@@ -103,14 +106,14 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         return True
     unit = cls.find_method("forward")
     if unit is not None and (
-        (_OF_FILE.search(unit.text) is not None and any(_FILE.fullmatch(p.arg) for p, _ in unit.positional))
+        (any(word in unit.text for word in _OF_FILE) and any(_FILE.fullmatch(p.arg) for p, _ in unit.positional))
         or _gives_a_loss(engine, cls, unit)
         or _runs_exports(unit)
         or _gives_targets(unit)
         or _needs_truth(unit)
     ):
         return True
-    if _WAVES.search(cls.text) and not has_layers(cls):
+    if ("librosa" in (text := cls.text) or "kaldi" in text) and _WAVES.search(text) and not has_layers(cls):
         return True  # it makes features of recordings, before the model that is exported
     beside = any(a.startswith(("torchvision.transforms", "PIL", "sklearn")) for a in cls.module.aliases.values())
     return beside and not _has_weights(engine, cls)
@@ -167,7 +170,10 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
 
 def _gives_targets(forward: FunctionUnit) -> bool:
     """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
-    returned = _GIVES_TARGETS.findall(forward.text) + _KEEPS_TARGETS.findall(forward.text)
+    text = forward.text
+    returned = (
+        _GIVES_TARGETS.findall(text) + _KEEPS_TARGETS.findall(text) if "target" in text or "label" in text else []
+    )
     # Mostly none, and no tree is made then.
     return bool(returned) and any(p.arg in returned and default is None for p, default in forward.positional)
 
@@ -178,8 +184,10 @@ def _needs_truth(forward: FunctionUnit) -> bool:
     Who generates by a label looks that up in an embedding.
     """
     text = forward.text
-    asked = {p.arg for p, default in forward.positional if default is None} if _OF_TRUTH.search(text) else ()
-    truths = (m for m in _TRUTH.finditer(text if asked else "") if (m[1] or m[2] or m[3]) in asked)
+    if not ("label" in text or "gt_" in text or "_gt" in text) or _OF_TRUTH.search(text) is None:
+        return False
+    asked = {p.arg for p, default in forward.positional if default is None}
+    truths = (m for m in _TRUTH.finditer(text) if (m[1] or m[2] or m[3]) in asked)
     return any(m[1] is None or len([*blocks_around(text, m.start())]) == 1 for m in truths)
 
 
@@ -196,4 +204,4 @@ def _runs_exports(forward: FunctionUnit) -> bool:
     """True for the forward of a class that hands its input to one of many runtimes."""
     owner = forward.cls
     text = owner.text if owner is not None and "self.backend" in forward.text else forward.text
-    return len({name.lower() for name in _RUNTIMES.findall(text)}) >= 5
+    return sum(name in text for name in _RUNTIMES) >= 5

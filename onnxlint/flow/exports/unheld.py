@@ -180,7 +180,7 @@ def _is_uncalled(unit: FunctionUnit, modules: Sequence[ModuleInfo]) -> bool:
 def _times_named(text: str, name: str) -> int:
     """How often a name stands in code, or makes a text alone: not in a comment, not among other words of a text."""
     count = 0
-    for start, before, _ in _mentions(text, name):
+    for start, before, _ in mentions(text, name):
         quote = before[-1:]
         alone = quote in ("'", '"') and text.startswith(quote, start + len(name))
         count += alone or not _QUOTED.search(before)
@@ -191,7 +191,7 @@ def _is_built(c: ClassInfo) -> bool:
     naming = c.module.project.naming(c.name)
     units = [*(f for i in naming for f in i.functions.values()), *(h for i in naming for h in i.classes.values())]
     builders = (u for u in units if c.name in u.text and not (isinstance(u, ClassInfo) and u.is_module()))
-    return any(called for unit in builders for *_, called in _mentions(unit.text, c.name))
+    return any(called for unit in builders for *_, called in mentions(unit.text, c.name))
 
 
 def _is_passed(name: str, text: str) -> bool:
@@ -213,7 +213,7 @@ def uncalled(
     parts: list[tuple[ModuleInfo, str]] = []
     for info in c.module.project.naming(c.name):
         text = info.source.text
-        for _, head, called in _mentions(text, c.name):
+        for _, head, called in mentions(text, c.name):
             part = _PART.fullmatch(head) if called else None
             if part is not None and info.lookup(part[2] + c.name) is c:
                 if not exported and _is_called(info, text, part[1]):
@@ -303,14 +303,14 @@ def is_overridden(c: ClassInfo, reached: Callable[[ModuleInfo], str] | None = No
     if not derived or any((unit := d.find_method("forward")) is None or unit.cls is c for d in derived):
         return False
     for text in (reached(info) if reached is not None else info.source.text for info in naming):
-        for _, head, called in _mentions(text, c.name):
+        for _, head, called in mentions(text, c.name):
             used = head != "class " if called else head[-1:] in ("'", '"') or _PASSED.search(head)
             if used and not _AS_BASE.search(head):
                 return False
     return True
 
 
-def _mentions(text: str, name: str) -> Iterator[tuple[int, str, bool]]:
+def mentions(text: str, name: str) -> Iterator[tuple[int, str, bool]]:
     """Where a text has a name, what is before it in its line, and whether it is called or defined there."""
     start = text.find(name)  # an expression for each of many names would take longer to make than to use
     while start >= 0:

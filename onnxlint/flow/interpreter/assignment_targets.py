@@ -2,7 +2,6 @@
 
 import ast
 import re
-from dataclasses import replace
 
 from onnxlint.flow.calls.attribute_access import record_items, unpack_shape
 from onnxlint.flow.interpreter.expressions import Expressions
@@ -10,6 +9,7 @@ from onnxlint.flow.lowering import index_lowering, sizes_as_numbers
 from onnxlint.flow.python import outside_state
 from onnxlint.flow.state.observations import StateWrite
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import fed, item_of, join, join_all, updated
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
@@ -51,7 +51,7 @@ class Targets(Expressions):
         if isinstance(v, (dom.Tensor, dom.Dim, dom.Data)) and (
             v.trace is None or v.trace.line != self.line or v.trace.path != self.module.path
         ):
-            return dom.traced(v, self.step(f"`{name}` is assigned", v.trace))
+            return replace(v, trace=self.step(f"`{name}` is assigned", v.trace))
         return v
 
     def unpack(self, target: ast.Tuple | ast.List, v: dom.Value) -> None:

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.calls.builtin_calls import getter_default
@@ -18,7 +17,7 @@ from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.summaries import CONTEXTS, DEPTH, ELSEWHERE, CallKey
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.domain import Args, Kwargs, Value
+from onnxlint.flow.values.domain import Args, Kwargs, Value, replace
 from onnxlint.flow.values.joins import join, join_all, join_returns, widen_argument
 from onnxlint.flow.values.node_places import body_of
 from onnxlint.project.classes import FunctionUnit

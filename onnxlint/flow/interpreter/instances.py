@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.flow.calls.attribute_access import any_module_of, fields_of
@@ -21,7 +20,7 @@ from onnxlint.flow.state.protocols import Engine, Replaced, Running
 from onnxlint.flow.state.summaries import Summaries
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.domain import Args, Kwargs, Value
+from onnxlint.flow.values.domain import Args, Kwargs, Value, replace
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.base.records import EXPORTERS, described
@@ -23,7 +22,7 @@ from onnxlint.flow.state.summaries import DEPTH
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import Args, Kwargs, Value
+from onnxlint.flow.values.domain import Args, Kwargs, Value, replace
 from onnxlint.flow.values.node_places import NOWHERE, Extra, Place, begins_with_self
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import Project

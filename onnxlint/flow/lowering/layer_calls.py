@@ -1,7 +1,6 @@
 """What calling a module of torch.nn returns: sizes through convolutions, pooling, recurrent layers and containers."""
 
 import ast
-from dataclasses import replace
 
 from onnxlint.flow.lowering import attention_lengths, exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import spatial, unflattened_sizes
@@ -12,6 +11,7 @@ from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables import LAYER_ARGUMENTS, LAYER_OPERATORS
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import element
 
 _CONTAINERS = ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")

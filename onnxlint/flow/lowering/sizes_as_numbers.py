@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from onnxlint.base.records import Outcome
@@ -11,6 +10,7 @@ from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import InContext, Lowering
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.node_places import argument
 from onnxlint.flow.values.shapes import CLIP, extent_of
 

@@ -3,7 +3,6 @@
 import ast
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Lowering
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
 from onnxlint.project.outline import LIBRARIES, is_compiled
 

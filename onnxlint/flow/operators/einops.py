@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from onnxlint.flow.operators.products import einsum
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import element
 
 

@@ -1,12 +1,10 @@
 """Transfer functions of operators that keep the shape, broadcast their operands, or reduce over axes."""
 
-from dataclasses import replace
-
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, cast_kind, handles, like
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none, is_true
+from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none, is_true, replace
 
 
 @handles(*NAMES["elementwise"])

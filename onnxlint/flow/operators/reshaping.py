@@ -1,11 +1,10 @@
 """Transfer functions of operators that view, move, join and split axes."""
 
-from dataclasses import replace
-
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, kind_of, like
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 
 
 @handles("view reshape")

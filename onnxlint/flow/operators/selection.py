@@ -1,10 +1,8 @@
 """Transfer functions of operators that select by index or by data."""
 
-from dataclasses import replace
-
 from onnxlint.flow.operators.transfer import Call, handles, like
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import CONFIG, Const, Extent, Seq, Tensor, Tuple, Value, as_int, is_true
+from onnxlint.flow.values.domain import CONFIG, Const, Extent, Seq, Tensor, Tuple, Value, as_int, is_true, replace
 
 
 @handles("topk")

@@ -3,11 +3,12 @@
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onnxlint.flow.state.protocols import Operating
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import element
 from onnxlint.flow.values.node_places import last_name
 

@@ -6,11 +6,10 @@ padding, and arithmetic with a tensor whose sizes are symbols, give symbols agai
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from onnxlint.flow.state.protocols import InContext
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import Const, Dim, Extent, Site, Tensor, Value
+from onnxlint.flow.values.domain import Const, Dim, Extent, Site, Tensor, Value, replace
 
 HIDDEN = "unflatten"  # a size that the trace does not see
 READ = "a size after unflatten"  # such a size, read

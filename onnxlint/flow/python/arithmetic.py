@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, sub, truediv
 from typing import Any, TypeGuard
 
@@ -14,6 +13,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.equivalent_code import asks_for_elements
 from onnxlint.flow.values.joins import concatenated, element
 from onnxlint.flow.values.node_places import begins_with_self, last_name

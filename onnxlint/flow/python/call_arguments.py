@@ -3,12 +3,12 @@
 import ast
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypeGuard
 
 from onnxlint.flow.python.entry_parameters import by_annotation, exported_value, lists_of_tensors
 from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.joins import join_all
 from onnxlint.project.classes import FunctionUnit
 
@@ -111,7 +111,8 @@ def handed_over(engine: InContext, unit: FunctionUnit, scope: dict[str, dom.Valu
     def passed(parameter: str, v: dom.Value) -> dom.Value:
         if not isinstance(v, (dom.Tensor, dom.Dim, dom.Data)) or v.trace is None:
             return v
-        return dom.traced(v, dom.Trace(frame.module.path, frame.line, f"passed to `{name}` as `{parameter}`", v.trace))
+        step = f"passed to `{name}` as `{parameter}`"
+        return replace(v, trace=dom.Trace(frame.module.path, frame.line, step, v.trace))
 
     return {parameter: passed(parameter, v) for parameter, v in scope.items()}
 

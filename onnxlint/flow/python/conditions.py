@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -13,6 +13,7 @@ from onnxlint.flow.python.arithmetic import Arithmetic, has_elements
 from onnxlint.flow.state import observations
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import is_own, last_name
@@ -62,8 +63,8 @@ def _draws(node: ast.expr) -> bool:
 
 
 def _truth(v: dom.Value) -> bool | None:
-    """The truth of a literal, or of a size that is not zero; None of anything else."""
-    return True if has_elements(v) else bool(v.literal) if isinstance(v, dom.Const) else None
+    """The truth of a literal, of a size that is not zero, or of a function; None of anything else."""
+    return True if has_elements(v) or v == dom.DECORATED else bool(v.literal) if isinstance(v, dom.Const) else None
 
 
 def _settled(right: dom.Const, testing: bool) -> dom.Value:
@@ -99,7 +100,7 @@ class Conditions(Arithmetic):
                 result = self._test_both(result, value, node.values[i - 1], isinstance(node.op, ast.Or))
             self.scope.names.update(before)
             return result
-        with self.engine.asking(_teaches(node)), self.engine.within(testing=True):
+        with self.engine.within(testing=True, asked=self.engine.context.asked or _teaches(node)):
             v = self.eval(node)
         if isinstance(v, dom.Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))

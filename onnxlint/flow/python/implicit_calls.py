@@ -3,19 +3,18 @@
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from onnxlint.flow.state.protocols import Calling, InContext, Recalling, Resolving, Running
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.node_places import NOWHERE, is_own, last_name
-from onnxlint.project.classes import ClassInfo, ModuleInfo
+from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.outline import dotted
 
 _SIGNS, _NAMES = "+ - * / // % ** @ & | ^", "add sub mul truediv floordiv mod pow matmul and or xor"
 _BINARY = dict(zip(_SIGNS.split(), _NAMES.split(), strict=True))
 _COMPARISONS = {"gt": ast.Gt(), "lt": ast.Lt(), "ge": ast.GtE(), "le": ast.LtE(), "eq": ast.Eq(), "ne": ast.NotEq()}
 _OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
-DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
 _GUARDS = re.compile(r"training|is_(?:tracing|scripting|exporting|compiling|dynamo_compiling|in_onnx_export)")
 ITEMS = "<layer>"  # the attribute that holds what `super().__init__(...)` of a torch.nn class was given
 LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
@@ -88,35 +87,34 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
         kinds = {type(v) for v in (result, *args, *kwargs.values())}
         habit = (maker.unit.key, options, frozenset(kinds & {dom.Tensor, dom.Dim, dom.Shape, dom.Data}))
-        if engine.habits.is_idle(habit):
+        if engine.habits.is_idle(maker.unit.key) or engine.habits.is_idle(habit):
             continue
         changes = engine.changes
-        wrapped = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
+        wrapper = _wrapper(engine, unit, maker, decorator)
+        wrapped = _wrapped(engine, fn, wrapper, args, kwargs, result)
         if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
             result = wrapped
-        elif changes == engine.changes:
-            engine.habits.was_idle(habit)
+        elif changes == engine.changes:  # whatever its options, where it gives back the function itself
+            engine.habits.was_idle(maker.unit.key if wrapper == dom.DECORATED else habit)
     return result
 
 
-def _wrapped(
-    engine: Resolving,
-    fn: dom.Function,
-    maker: dom.Function,
-    decorator: ast.expr,
-    args: dom.Args,
-    kwargs: dom.Kwargs,
-    result: dom.Value,
-) -> dom.Value:
-    """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
-    unit = fn.unit
+def _wrapper(engine: Resolving, unit: FunctionUnit, maker: dom.Function, decorator: ast.expr) -> dom.Value:
+    """What a decorator puts in the place of a function."""
     wrapper: dom.Value = maker
     with engine.within(tracing=False):
         if isinstance(decorator, ast.Call):
             wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
         if isinstance(wrapper, dom.Function):
-            wrapper = engine.apply(wrapper, [dom.External(DECORATED)], {}, NOWHERE)
-    if not isinstance(wrapper, dom.Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
+            wrapper = engine.apply(wrapper, [dom.DECORATED], {}, NOWHERE)
+    return wrapper
+
+
+def _wrapped(
+    engine: Resolving, fn: dom.Function, wrapper: dom.Value, args: dom.Args, kwargs: dom.Kwargs, result: dom.Value
+) -> dom.Value:
+    """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
+    if not isinstance(wrapper, dom.Function) or wrapper.scope is None or wrapper.unit.key == fn.unit.key:
         return result
     positional, named = _loosely(wrapper, [*([fn.bound] if fn.bound is not None else []), *args], kwargs)
     with engine.decorating(result):

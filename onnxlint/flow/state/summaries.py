@@ -8,10 +8,11 @@ fixed order. What depends on a call that still runs (a recursion) is recalled on
 
 from collections.abc import Hashable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 
 # Kinds of arguments for which a function is run; what these returned for equal flags stands for the rest. The first
 # count, and which are first depends on the project alone: the entry points of a part run one after the other in one

@@ -6,8 +6,9 @@ Values are immutable by convention; they are not `frozen` because millions of th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -583,6 +584,7 @@ def _any_of(values: Iterable[Value]) -> Value:
 UNKNOWN = Unknown()
 NONE = Const(None)
 CONFIG = Config()
+DECORATED = External("onnxlint.decorated")  # the function in a decorator's wrapper: its result is known already
 
 
 def contents(v: Value) -> Sequence[Value]:
@@ -602,18 +604,24 @@ def common_source(tensors: Iterable[Tensor]) -> str:
     return next((source for source in SOURCES if source in {t.source for t in tensors}), "made")
 
 
-Traced = TypeVar("Traced", bound="Tensor | Dim | Data | Shape")
-_FIELDS: dict[type[Any], list[str]] = {k: [f.name for f in fields(k) if f.init] for k in (Tensor, Dim, Data, Shape)}
-_TRACES = {kind: names.index("trace") for kind, names in _FIELDS.items()}
-_GETTERS = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
+V = TypeVar("V")
 
 
-def traced(v: Traced, trace: Trace | None) -> Traced:
-    """The same value with another trace: `dataclasses.replace` for the one field that changes all the time."""
-    kind = type(v)
-    values = list(_GETTERS[kind](v))
-    values[_TRACES[kind]] = trace
-    return kind(*values)
+@cache
+def _fields_of(kind: type) -> tuple[Callable[[Any], Sequence[Any]], Mapping[str, int]]:
+    names = [f.name for f in fields(kind) if f.init]
+    get: Callable[[Any], Any] = attrgetter(*names)
+    return (get if len(names) > 1 else lambda v: (get(v),)), {name: n for n, name in enumerate(names)}
+
+
+def replace(v: V, **changes: Any) -> V:
+    """`dataclasses.replace`, which asks every time which fields there are: that took three times as long."""
+    kind: Any = type(v)
+    get, places = _fields_of(kind)
+    values = list(get(v))
+    for name, new in changes.items():
+        values[places[name]] = new
+    return kind(*values)  # type: ignore[no-any-return]
 
 
 def is_ellipsis(v: Value) -> bool:
@@ -640,7 +648,9 @@ def is_no_none(v: Value) -> bool:
     """True for what None cannot stand in the place of; of weights an attribute may hold none."""
     if type(v) is Tensor and (v.guessed or v.source == "weight"):
         return False
-    return not v.optional if isinstance(v, _OPTIONAL) else isinstance(v, Const) and v.value is not None
+    return (
+        not v.optional if isinstance(v, _OPTIONAL) else v == DECORATED or (isinstance(v, Const) and v.value is not None)
+    )
 
 
 def is_true(v: Value | None) -> bool:

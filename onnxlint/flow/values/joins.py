@@ -7,10 +7,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, get_args
 
 from onnxlint.flow.values import domain as dom
+from onnxlint.flow.values.domain import replace
 
 _PRIORITY: dict[type, int] = {kind: rank for rank, kind in enumerate(get_args(dom.Value))}
 _MADE_OF_CODE = frozenset((dom.Instance, dom.ClassRef, dom.Function, dom.PyModule))

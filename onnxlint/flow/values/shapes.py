@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onnxlint.flow.values import domain as dom
-from onnxlint.flow.values.domain import CONFIG, Const, Data, Dim, Extent, Tensor, Value, as_int
+from onnxlint.flow.values.domain import CONFIG, Const, Data, Dim, Extent, Tensor, Value, as_int, replace
 from onnxlint.flow.values.joins import join_extents
 
 Dims = tuple[Extent, ...]
