@@ -191,8 +191,8 @@ class ClassInfo:
     """
 
     __slots__ = (
-        *("_external", "_later_writes", "_mro", "_outline", "_resolved_in", "attributes", "base_names"),
-        *("decorators", "fields", "line", "methods", "module", "qualname"),
+        *("_external", "_found", "_is_module", "_later_writes", "_mro", "_outline", "_resolved_in", "attributes"),
+        *("base_names", "decorators", "fields", "line", "methods", "module", "qualname"),
     )
 
     def __init__(
@@ -209,6 +209,8 @@ class ClassInfo:
         self._mro: tuple[ClassInfo, ...] = ()
         self._external: frozenset[str] = frozenset()
         self._later_writes: frozenset[str] | None = None
+        self._is_module: bool | None = None
+        self._found: dict[str, FunctionUnit | None] = {}  # methods by name, here or in a base
         self._resolved_in: object = None
 
     def __repr__(self) -> str:
@@ -243,7 +245,8 @@ class ClassInfo:
     def _begin(self) -> list[ClassInfo]:
         """Find the bases; until theirs are known too, this class stands alone, as a cycle sees it."""
         self._resolved_in = self.module.project.session
-        self._later_writes = None
+        self._later_writes = self._is_module = None
+        self._found = {}
         self._mro = (self,)
         bases = [self.module.lookup(name) for name in self.base_names if name]
         self._external = frozenset(name for name in bases if isinstance(name, str))
@@ -272,8 +275,10 @@ class ClassInfo:
         """The method that `self.name` means; with `after`, the one that `super()` in class `after` means."""
         order = self.mro()
         if after is not None and after in order:
-            order = order[order.index(after) + 1 :]
-        return next((c.methods[name] for c in order if name in c.methods), None)
+            return next((c.methods[name] for c in order[order.index(after) + 1 :] if name in c.methods), None)
+        if name not in self._found:
+            self._found[name] = next((c.methods[name] for c in order if name in c.methods), None)
+        return self._found[name]
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""
@@ -286,10 +291,12 @@ class ClassInfo:
     def is_module(self) -> bool:
         """True for a torch.nn.Module, by its bases, or by the look of an unknown library base with a forward."""
         external = self.external_bases()
-        if external & MODULE_ROOTS or any(b.startswith("torch.nn.") for b in external):
-            return True
-        looks = any(b.endswith(("Module", "Model", "Mixin", "Layer")) and not b.startswith(_FOREIGN) for b in external)
-        return (looks or self.extends_library_model()) and self.find_method("forward") is not None
+        if self._is_module is None:
+            own = (b for b in external if not b.startswith(_FOREIGN))
+            looks = any(b.endswith(("Module", "Model", "Mixin", "Layer")) for b in own) or self.extends_library_model()
+            layer = not MODULE_ROOTS.isdisjoint(external) or any(b.startswith("torch.nn.") for b in external)
+            self._is_module = layer or (looks and self.find_method("forward") is not None)
+        return self._is_module
 
     def extends_library_model(self) -> bool:
         """True for a class that derives from a model of another library."""

@@ -14,7 +14,7 @@ from onnxlint.project.classes import ModuleInfo
 from onnxlint.project.modules import Project
 from onnxlint.project.outline import ModuleOutline, full_name, outline_of
 from onnxlint.project.outline_cache import OutlineCache
-from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
+from onnxlint.source.parse import SourceFile, decode_source, read_bytes, tree_or_fault
 
 FILES, CHARACTERS = 256, 4_000_000  # of a project whose trees are kept
 WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
@@ -162,10 +162,12 @@ def _imported(info: ModuleInfo) -> Iterator[str]:
 
 
 def _parse_one(source: SourceFile, keep: bool = False) -> bytes | Diagnostic:
-    fault = syntax_fault(source)
-    if keep and fault is None:
-        source.keep_tree()
-    return fault or _encoder.encode(outline_of(source.tree, source.text, source.lines))
+    tree = tree_or_fault(source)
+    if isinstance(tree, Diagnostic):
+        return tree
+    if keep:
+        source.keep_tree(tree)
+    return _encoder.encode(outline_of(tree, source.text, source.lines))
 
 
 def _is_text(data: bytes) -> bool:

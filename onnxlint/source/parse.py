@@ -8,7 +8,7 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
@@ -66,9 +66,9 @@ class SourceFile:
         """The tree of the whole file."""
         return vars(self).get("_tree") or _tree_of(self)
 
-    def keep_tree(self) -> None:
+    def keep_tree(self, tree: ast.Module) -> None:
         """Keep the tree as long as this: it takes 32 bytes and more for each character."""
-        vars(self)["_tree"] = _tree_of(self)
+        vars(self)["_tree"] = tree
 
     @property
     def keeps_tree(self) -> bool:
@@ -110,7 +110,8 @@ def read_source(path: Path) -> SourceFile | Diagnostic:
 def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnostic:
     """Decode and parse the bytes of a file."""
     source = decode_source(path, data, display)
-    return source if isinstance(source, Diagnostic) else syntax_fault(source) or source
+    parsed = source if isinstance(source, Diagnostic) else tree_or_fault(source, _tree_of)
+    return parsed if isinstance(parsed, Diagnostic) else source
 
 
 def read_bytes(path: Path) -> bytes | Diagnostic:
@@ -141,10 +142,12 @@ def decode_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnos
     return SourceFile(path, display, text, encoding)
 
 
-def syntax_fault(source: SourceFile) -> Diagnostic | None:
-    """Parse a file: what keeps it from being parsed, if something does."""
+def tree_or_fault(
+    source: SourceFile, parse: Callable[[SourceFile], ast.Module] = lambda s: tree_of(s.text, s.display)
+) -> ast.Module | Diagnostic:
+    """The tree of a file, or what keeps it from being parsed. None is kept, so that the next one takes its memory."""
     try:
-        _tree_of(source)
+        return parse(source)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         message = f"the file does not parse as Python {version}: {error.msg}; {_REMEDY}"
@@ -153,7 +156,6 @@ def syntax_fault(source: SourceFile) -> Diagnostic | None:
         return Diagnostic("error", f"the source is nested too deeply to be parsed; {_REMEDY}", source.display)
     except ValueError as error:  # such as a lone surrogate out of an exotic encoding
         return Diagnostic("error", f"the file does not parse: {error}; {_REMEDY}", source.display)
-    return None
 
 
 @lru_cache(maxsize=256)

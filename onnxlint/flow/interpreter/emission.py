@@ -49,9 +49,9 @@ class Emitter(Located):
         self.in_export = False  # a model runs as an export call has it
         self.fixed: dict[str, str] = {}
 
-    def asking(self, asked: bool) -> Located:
+    def asking(self, asked: bool, **changes: Any) -> Located:
         """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
-        return self.within(asked=self.context.asked or asked)
+        return self.within(asked=self.context.asked or asked, **changes)
 
     def place(self, node: ast.AST) -> Place:
         """The place of a node of the function that runs now."""

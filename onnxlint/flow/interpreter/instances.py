@@ -43,6 +43,7 @@ class Objects(Writes, Engine):
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.created: set[ClassInfo] = set()
         self.built: dict[ClassInfo, list[dom.Object]] = {}  # the modules that the project's own code builds
+        self._last: dict[ClassInfo, dom.Object] = {}  # of these the one that was made last, for each of its bases too
         self.building: set[Any] = set()
         self._under_construction: set[dom.Object] = set()
         self.around: dict[ClassInfo, dom.Scope] = {}  # of classes that stand in a function, the variables of that
@@ -74,6 +75,9 @@ class Objects(Writes, Engine):
             return dom.Instance(obj)
         if module:
             self.built.setdefault(info, []).append(obj)
+            for cls in info.mro():
+                if cls not in self._last or self._last[cls].serial < obj.serial:
+                    self._last[cls] = obj
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
         return dom.Instance(obj)
@@ -278,8 +282,7 @@ class Objects(Writes, Engine):
 
     def built_last(self, info: ClassInfo) -> dom.Instance | None:
         """The instance of a class, or of one derived from it, that was built last."""
-        objects = [o for cls, built in self.built.items() if info in cls.mro() for o in built]
-        return dom.Instance(max(objects, key=lambda o: o.serial)) if objects else None
+        return dom.Instance(self._last[info]) if info in self._last else None
 
     def in_mode(self, owner: dom.Instance, mode: str, node: ast.AST) -> dom.Instance:
         """The module in a mode, also under the name that it was called by."""

@@ -100,7 +100,7 @@ class Conditions(Arithmetic):
                 result = self._test_both(result, value, node.values[i - 1], isinstance(node.op, ast.Or))
             self.scope.names.update(before)
             return result
-        with self.engine.within(testing=True, asked=self.engine.context.asked or _teaches(node)):
+        with self.engine.asking(_teaches(node), testing=True):
             v = self.eval(node)
         if isinstance(v, dom.Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))

@@ -90,7 +90,10 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         if engine.habits.is_idle(maker.unit.key) or engine.habits.is_idle(habit):
             continue
         changes = engine.changes
-        wrapper = _wrapper(engine, unit, maker, decorator)
+        made = (maker.unit.key, options, unit.module if options else None)
+        wrapper = engine.habits.wrappers.get(made)
+        if wrapper is None:
+            wrapper = engine.habits.wrappers[made] = _wrapper(engine, unit, maker, decorator)
         wrapped = _wrapped(engine, fn, wrapper, args, kwargs, result)
         if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
             result = wrapped

@@ -25,6 +25,7 @@ class Habits:
     def __init__(self) -> None:
         self._methods: dict[Hashable, Habit] = {}
         self._idle: Counter[Hashable] = Counter()  # how often a decorator's wrapper changed nothing
+        self.wrappers: dict[Hashable, dom.Value] = {}  # what a decorator gives, by its options and where these stand
 
     def note(
         self,
