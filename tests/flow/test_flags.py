@@ -312,3 +312,26 @@ def test_a_setting_is_no_flag_that_is_off_where_it_is(name: str, made: str) -> N
 def test_a_method_of_a_dict_is_one_where_a_key_has_its_name() -> None:
     source = "def f(x):\n    d = {'values': x}\n    return [v for v in d.values()][0]\n"
     assert isinstance(result_of(source, Tensor()), Tensor)
+
+
+@pytest.mark.parametrize(
+    ("flag", "default", "lines"),
+    [
+        ("exportable", "False", {6}),  # who exports turns it on
+        ("onnx_trace", "False", {6}),
+        ("exportable", "True", {6, 7}),
+        ("use_onnx", "False", {6, 7}),  # it may run a file, too
+        ("dynamic", "False", {6, 7}),
+    ],
+)
+def test_a_flag_of_the_constructor_for_exports_is_on(flag: str, default: str, lines: set[int]) -> None:
+    source = f"""\
+class M(nn.Module):
+    def __init__(self, {flag}=False):
+        super().__init__()
+        self.flag = {flag}
+    def forward(self, x: Tensor):
+        if self.flag: return x + x.sum().item()
+        return x * x.max().item()
+""".replace(f"{flag}=False", f"{flag}={default}")
+    assert {line for _, line, _ in findings_of(source)} == lines

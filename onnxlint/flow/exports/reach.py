@@ -107,7 +107,8 @@ class Reach:
         self.roots = apart or self.roots
         packages = {info.name[: dot.start()] for info, *_ in self.roots for dot in re.finditer(r"\.", info.name)}
         around = (info for name in packages for info in self._twins.get(name, ()))
-        self.unbounded = any(_WALKS.search(info.source.text) for info in around)
+        self.offered = any(map(self._is_offered, self.roots))
+        self.unbounded = self.offered or any(_WALKS.search(info.source.text) for info in around)
         self._waiting = [(info, name) for info, name, _ in self.roots]
         for definition in self._waiting:  # it grows meanwhile
             if len(self._waiting) < CALLERS:
@@ -214,6 +215,20 @@ class Reach:
             return list(self._roots(info))
         except (SyntaxError, RecursionError, MemoryError):
             return []
+
+    def _is_offered(self, root: tuple[ModuleInfo, str, int]) -> bool:
+        """True for a function that its package offers to export any model, and does not call by itself."""
+        info, name, _ = root
+        unit = info.functions.get(name)
+        level = source_of(info, MODULE_LEVEL) if unit is not None else ""
+        if unit is None or not re.search(rf"__all__ *=[^\]]*[\"']{name}[\"']", level):
+            return False
+        models = "|".join(p.arg for p, default in unit.positional if default is None)
+        if not models or not re.search(rf"export\(\s*(?:model *= *)?(?:{models})\b", unit.text):
+            return False
+        top = info.name.partition(".")[0]
+        mates = (other for other, _ in self._callers(info, name) if other.name.partition(".")[0] == top)
+        return all(other is info or other.is_package or self.is_test(other) for other in mates)
 
     def _callers(self, info: ModuleInfo, name: str) -> Iterator[tuple[ModuleInfo, str]]:
         """The definitions that mention a function, or the class of a method; and the other methods of that class."""
@@ -465,7 +480,7 @@ def with_reach(
         mine = tuple(name for name in callers if name.startswith(paths))
         common = replace(part, called=called, set_length=set_length, inferring=inferring, flags=flags)
         reached.append(replace(common, outside=own, callers=mine))
-    if len(parts) == 1 and reach.roots:
+    if len(parts) == 1 and reach.roots and not reach.offered:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         texts = (info.source.text for info in modules if not reach.is_test(info))
         whole = any("torch.load(" in text and _WHOLE.search(text) for text in texts)

@@ -11,7 +11,7 @@ from onnxlint.flow.interpreter.unregistered import is_module, modules_in, report
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.python.call_arguments import STARRED, is_starred
-from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
+from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS, FOR_EXPORTS
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.context import Context
@@ -185,6 +185,8 @@ class Objects(Writes, Engine):
         if isinstance(default, ast.Constant):
             cls = info or unit.cls
             trains = not default.value and parameter.arg.endswith("_training")
+            if default.value is False and FOR_EXPORTS.search(parameter.arg):
+                return dom.Config(default=dom.Const(True))  # who exports the model turns it on
             if cls is None or not dom.is_switch(default.value) or (not trains and EXPORT_FLAGS.search(parameter.arg)):
                 return dom.CONFIG
             names = [p.arg for p, _ in unit.positional][1:]

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from onnxlint.flow.state.protocols import Calling, InContext, Recalling, Resolving, Running
 from onnxlint.flow.values import domain as dom
@@ -91,9 +92,7 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
             continue
         changes = engine.changes
         made = (maker.unit.key, options, unit.module if options else None)
-        wrapper = engine.habits.wrappers.get(made)
-        if wrapper is None:
-            wrapper = engine.habits.wrappers[made] = _wrapper(engine, unit, maker, decorator)
+        wrapper = engine.habits.wrapper(made, partial(_wrapper, engine, unit, maker, decorator))
         wrapped = _wrapped(engine, fn, wrapper, args, kwargs, result)
         if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
             result = wrapped

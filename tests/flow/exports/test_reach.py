@@ -553,3 +553,36 @@ def test_a_script_imports_the_module_beside_it_and_not_those_of_its_name_in_othe
     files = {"a/export.py": SCRIPT, "a/model.py": _net("Net"), "b/model.py": _net("Net")}
     reach = Reach(list(project_of(files).modules.values()))
     assert [info.path for info, name in reach.seen if name == "Net"] == ["/nowhere/a/model.py"]
+
+
+HELPER = """
+import torch
+__all__ = ["to_onnx"]
+
+def to_onnx(model, example):
+    torch.onnx.export(model, example, "m.onnx")
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "caller", "outside"),
+    [
+        (HELPER, "train.py", False),
+        (HELPER.replace('["to_onnx"]', "[]"), "train.py", True),  # for its own scripts
+        (HELPER, "lib/deploy.py", True),  # the package exports by itself
+    ],
+)
+def test_a_function_that_a_package_offers_may_export_any_of_its_models(
+    tmp_path: Path, helper: str, caller: str, outside: bool
+) -> None:
+    files = {
+        "lib/__init__.py": "from .helper import to_onnx\n",
+        "lib/helper.py": helper,
+        "lib/one.py": _net("One"),
+        "lib/two.py": _net("Two"),
+        caller: "import torch\nfrom lib.helper import to_onnx\nfrom lib.one import One\n\ndef main():\n"
+        "    to_onnx(One().eval(), torch.zeros(1, 3))\n",
+    }
+    seen = analysed(written(files, tmp_path)).observations
+    apart = {Path(o.span.path).name: o.outside != "" for o in seen if isinstance(o, Branch)}
+    assert apart == {"one.py": False, "two.py": outside}
