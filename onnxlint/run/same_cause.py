@@ -150,16 +150,17 @@ def _about(finding: Finding, elsewhere: Mapping[tuple[str, str, str], str]) -> s
     return next((elsewhere[key] for key in keys if key in elsewhere), finding.about)
 
 
-def _first(finding: Finding) -> tuple[bool, bool, int, int, bool, bool, int, int]:
+def _first(finding: Finding) -> tuple[bool, bool, int, int, bool, bool, bool, int, int]:
     """Where a number was frozen comes before its uses, a rule's finding before an exporter's word, then the most
-    certain, then what is wrong and not only other than asked, then the kernel that forward itself calls, then what the
-    file has first."""
+    certain, then what is wrong and not only other than asked, then the kernel that forward itself calls, then what is
+    kept and not the test for it, then what the file has first."""
     span, measured = finding.span, finding.code.startswith("ONX7")
     certainty, severity = _CERTAINTY.index(finding.verdict), _SEVERITIES.index(finding.severity)
     called = finding.about.endswith(" is custom") and not finding.symbol.endswith(".forward")
     used = not finding.about.endswith(number_frozen(span))
     harmless = {*finding.effects.values()} <= {Outcome.OK}
-    return used, measured, certainty, severity, harmless, called, span.line, span.column
+    follows = finding.hints.get("follows") == 1
+    return used, measured, certainty, severity, harmless, called, follows, span.line, span.column
 
 
 def _together(members: Sequence[Finding]) -> Finding:

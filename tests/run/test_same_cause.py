@@ -266,6 +266,37 @@ def test_branches_on_one_axis_in_a_function_are_one_finding(check):
     assert places(merged, "ONX106") == [(6, [10]), (8, [])]
 
 
+CACHED = """
+import torch
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.calls = None, 0
+
+    def forward(self, x, y):
+        n = x.shape[1]
+        if self.table is None or n > self.table.shape[0]:
+            self.table = torch.arange(n)
+        return x + self.table[:n], self.halved(y)
+
+    def halved(self, y):
+        if y.shape[1] > 4:
+            self.wide = y.shape[0]
+            y = y / 2
+        return y
+"""
+
+
+def test_the_test_for_what_is_kept_is_listed_where_it_is_kept(check):
+    """A branch whose arm keeps something else is a finding of its own."""
+    shown = one_per_cause(check(CACHED)).findings
+    assert [(f.code, f.span.line, [s.line for s in f.also]) for f in shown if f.code in ("ONX106", "ONX204")] == [
+        ("ONX204", 12, [11]),
+        ("ONX106", 16, []),
+    ]
+
+
 def test_calls_with_the_same_removed_argument_are_one_finding_for_a_file(check):
     merged = one_per_cause(check(CALLS))
     assert places(merged, "ONX507") == [(4, [5, 8])]

@@ -73,6 +73,13 @@ def _settled(right: dom.Const, testing: bool) -> dom.Value:
     return dom.Const(bool(right.literal)) if of_truth else dom.Config(default=right)
 
 
+def _keeps_what_it_asks(test: ast.expr, body: Sequence[ast.stmt]) -> bool:
+    """True for a test of `self.table` whose arm makes that anew."""
+    asked = {n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute) and is_own(n)}
+    nodes = (n for s in body for n in ast.walk(s) if asked and isinstance(n, ast.Attribute) and n.attr in asked)
+    return any(isinstance(n.ctx, ast.Store) and is_own(n) for n in nodes)
+
+
 def _teaches(node: ast.expr) -> bool:
     """True for a draw that chooses between what the model gave and the target: training alone has one."""
     return _draws(node) and any(name in ast.unparse(node) for name in ("sampling_prob", "teacher_forc"))
@@ -342,7 +349,10 @@ class Conditions(Arithmetic):
                     self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form, talks=talks)
 
     def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
-        """What a branch on a size is about: two sizes that are equal or not, a remainder or a short input to pad."""
+        """What a branch on a size is about: two sizes that are equal or not, a remainder or a short input to pad, or
+        what is kept for one size."""
+        if _keeps_what_it_asks(test, body):
+            return "cache"
         less = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Lt, ast.LtE)) and not orelse
         if v.form != "remainder" and not less:
             return v.form if v.form == "equal" else ""

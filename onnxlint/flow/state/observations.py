@@ -87,7 +87,9 @@ class Branch(Observation, frozen=True):
     sized: bool = False
     leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
     talks: bool = False  # the arm only logs, warns or prints
-    form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim
+    # Of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim, "short" for an
+    # input that is too short, "cache" for what the arm keeps on the module.
+    form: str = ""
     axes: str = ""  # that the size is of
 
 
