@@ -61,7 +61,6 @@ class Store:
         self._folder = folder
         self._base = folder / version().hex()[:16] if folder is not None else None
         self._wrote = 0  # bytes
-        self._shelves: set[Path] = set()  # folders that are there
         self.problem = ""
 
     @property
@@ -87,9 +86,7 @@ class Store:
             return
         path = self._path(self._base, kind, key)
         try:
-            if path.parent not in self._shelves:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._shelves.add(path.parent)
+            path.parent.mkdir(parents=True, exist_ok=True)
             if not self._wrote:
                 self._mark()
             self._write(path, _MAGIC + digest(kind, key, payload) + payload)

@@ -142,11 +142,9 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
     yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
 
 
-def _beside(
-    engine: Interpreter, part: Part, unreached: Sequence[ClassInfo], built: Set[ClassInfo]
-) -> Sequence[ClassInfo]:
+def _beside(engine: Interpreter, part: Part, others: Sequence[ClassInfo], built: Set[ClassInfo]) -> Sequence[ClassInfo]:
     """Those of some classes that no script built nor any YAML names, and that no open export may come to."""
-    apart = [c for c in unreached if c not in built and name_of(c) not in part.configured]
+    apart = [c for c in others if c not in built and name_of(c) not in part.configured]
     calls = entry_inputs.open_calls(engine.exports, part.exports)
     if not calls:
         return apart

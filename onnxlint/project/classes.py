@@ -195,17 +195,15 @@ class ClassInfo:
         *("base_names", "decorators", "fields", "line", "methods", "module", "qualname"),
     )
 
-    def __init__(
-        self, module: ModuleInfo, definition: ClassOutline | ast.ClassDef, qualname: str, shift: int = 0
-    ) -> None:
-        if isinstance(definition, ast.ClassDef):
-            definition = next(outlines.class_outlines(definition, qualname, module.source.lines, shift))
-        self._outline = definition
-        self.line, self.decorators = definition.line, definition.decorators
-        self.fields, self.base_names = definition.fields, definition.bases
+    def __init__(self, module: ModuleInfo, defined: ClassOutline | ast.ClassDef, qualname: str, shift: int = 0) -> None:
+        if isinstance(defined, ast.ClassDef):
+            defined = next(outlines.class_outlines(defined, qualname, module.source.lines, shift))
+        self._outline = defined
+        self.line, self.decorators = defined.line, defined.decorators
+        self.fields, self.base_names = defined.fields, defined.bases
         self.module, self.qualname = module, qualname
-        self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
-        self.attributes = Assigns(module, definition.attributes, qualname)
+        self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in defined.methods}
+        self.attributes = Assigns(module, defined.attributes, qualname)
         self._mro: tuple[ClassInfo, ...] = ()
         self._external: frozenset[str] = frozenset()
         self._later_writes: frozenset[str] | None = None

@@ -1,6 +1,7 @@
 """What earlier runs wrote down of files, one entry of the cache for each folder: to create a file takes its time."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -35,18 +36,12 @@ class OutlineCache:
     def write(self) -> None:
         """Write what was kept since the last time."""
         for folder in self._changed:
-            self._store.put(KIND, _key(folder), _encode(self._folders[folder]))
+            self._store.put(KIND, digest(os.fsencode(folder)), _encode(self._folders[folder]))
         self._changed.clear()
 
     def _of(self, folder: Path) -> dict[bytes, tuple[bytes, bytes]]:
         if folder not in self._folders:
-            data = self._store.get(KIND, _key(folder))
-            try:
+            data, self._folders[folder] = self._store.get(KIND, digest(os.fsencode(folder))), {}
+            with suppress(msgspec.MsgspecError, RecursionError):
                 self._folders[folder] = _decode(data) if data is not None else {}
-            except (msgspec.MsgspecError, RecursionError):
-                self._folders[folder] = {}
         return self._folders[folder]
-
-
-def _key(folder: Path) -> bytes:
-    return digest(os.fsencode(folder))

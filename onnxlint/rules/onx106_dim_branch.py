@@ -21,8 +21,8 @@ class DimBranch(Rule):
                 f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"
                 " keeps the example's arm",
                 severity=Severity.NOTE if branch.form == "short" else None,
-                about="caches" if branch.form == "cache" else branch.axes and f"branches on {branch.axes}",
-                hints={"follows": 1} if branch.form == "cache" else {},
+                about="caches" if branch.form == "table" else branch.axes and f"branches on {branch.axes}",
+                hints={"follows": 1} if branch.form == "table" else {},
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -8,7 +8,7 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
@@ -110,7 +110,7 @@ def read_source(path: Path) -> SourceFile | Diagnostic:
 def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnostic:
     """Decode and parse the bytes of a file."""
     source = decode_source(path, data, display)
-    parsed = source if isinstance(source, Diagnostic) else tree_or_fault(source, _tree_of)
+    parsed = source if isinstance(source, Diagnostic) else tree_or_fault(source, keep=True)
     return parsed if isinstance(parsed, Diagnostic) else source
 
 
@@ -142,12 +142,10 @@ def decode_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnos
     return SourceFile(path, display, text, encoding)
 
 
-def tree_or_fault(
-    source: SourceFile, parse: Callable[[SourceFile], ast.Module] = lambda s: tree_of(s.text, s.display)
-) -> ast.Module | Diagnostic:
-    """The tree of a file, or what keeps it from being parsed. None is kept, so that the next one takes its memory."""
+def tree_or_fault(source: SourceFile, keep: bool = False) -> ast.Module | Diagnostic:
+    """The tree of a file, or what keeps it from being parsed. One that is not kept leaves its memory to the next."""
     try:
-        return parse(source)
+        return _tree_of(source) if keep else tree_of(source.text, source.display)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         message = f"the file does not parse as Python {version}: {error.msg}; {_REMEDY}"

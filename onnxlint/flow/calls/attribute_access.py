@@ -264,9 +264,7 @@ def loop_items(engine: Resolving, v: dom.Value, node: ast.AST) -> list[dom.Value
         items = v.object.attrs.get(implicit_calls.ITEMS)
         if unit is None and items is not None:
             return items_of(engine, items, node)
-        made = (
-            engine.call_function(dom.Function(unit, v), [], {}, node) if unit is not None else record_items(engine, v)
-        )
+        made = record_items(engine, v) if unit is None else engine.call_function(dom.Function(unit, v), [], {}, node)
         return items_of(engine, made, node)
     return items_of(engine, v, node)
 

@@ -95,8 +95,7 @@ def _asked_for(unit: FunctionUnit) -> set[str]:
     """The parameters that a method asks for, or is trained by, and what it unpacks: `texts, lengths, mels = batch`."""
     names = {p.arg for p, default in unit.positional[1:] if default is None or p.arg in ("targets", "labels")}
     text = unit.text
-    unpacked = any(f" = {name}\n" in text for name in names)
-    batches = _UNPACKED.findall(text) if unpacked else []
+    batches = _UNPACKED.findall(text) if any(f" = {name}\n" in text for name in names) else []
     return names.union(*(re.findall(r"\w+", parts) for parts, batch in batches if batch in names))
 
 
@@ -171,9 +170,8 @@ def _calls_a_loss(engine: Defining, cls: ClassInfo, value: str, depth: int) -> b
 def _gives_targets(forward: FunctionUnit) -> bool:
     """True for a forward that asks for targets, and gives them back beside its predictions, to be compared."""
     text = forward.text
-    returned = (
-        _GIVES_TARGETS.findall(text) + _KEEPS_TARGETS.findall(text) if "target" in text or "label" in text else []
-    )
+    asks = "target" in text or "label" in text
+    returned = _GIVES_TARGETS.findall(text) + _KEEPS_TARGETS.findall(text) if asks else []
     # Mostly none, and no tree is made then.
     return bool(returned) and any(p.arg in returned and default is None for p, default in forward.positional)
 

@@ -47,9 +47,7 @@ _WALKS = re.compile(r"\b(?:pkgutil\.)?(?:walk_packages|iter_modules)\(")  # what
 # A whole model comes out of a file: `torch.load(path)["model"].float().eval()`.
 _UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?:eval|fuse|float|half)\(")
 _CALLS = r"(?:\.\w+\([^()\n]*\))*"
-_WHOLE = re.compile(
-    rf"torch\.load\([^\n]*\)\[['\"]\w+['\"]\]{_CALLS}\.(?:eval|fuse|float|half)\("
-)  # of whichever class
+_WHOLE = re.compile(rf"torch\.load\([^\n]*\)\[['\"]\w+['\"]\]{_CALLS}\.(?:eval|fuse|float|half)\(")  # of any class
 _EVALUATES = "|".join(rf"{name}\((?<![\w.]{name}\()" for name in ("eval", "exec", "globals", "locals"))
 _ANY_IMPORTED = re.compile(rf"{_EVALUATES}|sys\.modules\b(?<!\wsys\.modules)")
 _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openvino|tensorrt)\(")
@@ -70,9 +68,7 @@ _SCRIPTS_ITSELF = re.compile(r"\bjit\.script\(\s*(?:copy\.deepcopy\(\s*)?self\b(
 _SCRIPTED = "it scripts itself for `torch.jit.load`, and nothing here exports it to ONNX"
 _OF_A_GRAPH = re.compile(r"\.(?:[ne]data|srcdata|dstdata)\[|\.local_scope\(\)")  # one of DGL
 _COLLECTIVE = re.compile(r"\bdist(?:ributed)?\.(?:all_\w+|broadcast\w*|gather\w*|scatter\w*|reduce\w*)\(")
-_PREPARING = re.compile(
-    r"transforms?|\w*augment\w*|spec_?aug|preprocess\w*|datasets?|dataloaders?|metrics?|loss(?:es)?"
-)
+_FOR_DATA = re.compile(r"transforms?|\w*augment\w*|spec_?aug|preprocess\w*|datasets?|dataloaders?|metrics?|loss(?:es)?")
 
 
 def may_export(text: str) -> bool:
@@ -412,7 +408,7 @@ class Reach:
             return "it makes a dict for each element of the batch, and has no layers"
         if "Frontend" in c.name and _FEATURES.search(c.text):
             return "it makes features of recordings, before the model that is exported"
-        folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
+        folder = any(_FOR_DATA.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""
 
     def _written_for_exports(self, c: ClassInfo) -> str:

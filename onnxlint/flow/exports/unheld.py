@@ -299,8 +299,7 @@ def is_overridden(c: ClassInfo, reached: Callable[[ModuleInfo], str] | None = No
     naming = [i for i in c.module.project.naming(c.name) if not whole or i is c.module or c.name in i.aliases]
     if whole and any(i.is_package for i in naming):
         return False  # what a package offers may be built by its users
-    bases = (d for info in naming for d in info.classes.values() if d is not c and d.base_names)
-    derived = [d for d in bases if c in d.mro()]
+    derived = [d for i in naming for d in i.classes.values() if d is not c and d.base_names and c in d.mro()]
     if not derived or any((unit := d.find_method("forward")) is None or unit.cls is c for d in derived):
         return False
     for text in (reached(info) if reached is not None else info.source.text for info in naming):

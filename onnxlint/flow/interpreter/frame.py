@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from onnxlint.flow.calls.attribute_access import loop_items
@@ -16,19 +16,7 @@ from onnxlint.flow.python.conditions import Test
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import (
-    NONE,
-    UNKNOWN,
-    ClassRef,
-    Const,
-    Dict,
-    Dim,
-    Scope,
-    Tensor,
-    Value,
-    reads_data,
-    replace,
-)
+from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
 from onnxlint.flow.values.node_places import Body
 from onnxlint.project.classes import FunctionUnit, ModuleInfo

@@ -75,9 +75,7 @@ class Objects(Writes, Engine):
             return dom.Instance(obj)
         if module:
             self.built.setdefault(info, []).append(obj)
-            for cls in info.mro():
-                if cls not in self._last or self._last[cls].serial < obj.serial:
-                    self._last[cls] = obj
+            self._last |= {c: obj for c in info.mro() if c not in self._last or self._last[c].serial < obj.serial}
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
         return dom.Instance(obj)

@@ -263,11 +263,9 @@ def layer(engine: Lowering, called: Layer, args: Sequence[Value], node: ast.AST)
             emit(engine, node, obs.Call, called.name, entry.outcomes, detail=f"{name}={v.literal!r}")
 
 
-def arithmetic(
-    engine: Lowering, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]
-) -> None:
+def arithmetic(engine: Lowering, operator: str, a: Value, b: Value, node: ast.AST, sides: Sequence[ast.expr]) -> None:
     """Look at a binary operator on tensors, in traced code."""
-    if operator in ("//", ">>") and not counts(operands[0]):
+    if operator in ("//", ">>") and not counts(sides[0]):
         floor_division(engine, a, b, node, operator)
     if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
@@ -279,7 +277,7 @@ def arithmetic(
         emit(engine, node, obs.Call, "+", "of bools", detail="of bools")
     if isinstance(a, Tensor) and isinstance(node, ast.AugAssign) and f"{operator}=" in engine.table.curated["in place"]:
         emit(engine, node, obs.Call, f"{operator}=", "in place", trace=a.trace, sure=not a.guessed)
-    imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
+    imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in sides)
     if imaginary and operator in engine.table.curated["complex: imaginary"]:
         emit(engine, node, obs.ComplexCall, operator, "complex: imaginary", literal=True)
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":

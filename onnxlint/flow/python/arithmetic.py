@@ -63,10 +63,8 @@ class Arithmetic(Running):
 
     def iterated(self, loop: ast.For | ast.AsyncFor | ast.comprehension) -> dom.Value:
         """What a loop runs over: keys, where the function looks them up."""
-        v = self.eval(loop.iter)
-        over = (
-            loop.iter.args if isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _ALONG else [loop.iter]
-        )
+        v, call = self.eval(loop.iter), loop.iter
+        over = call.args if isinstance(call, ast.Call) and last_name(call.func) in _ALONG else [call]
         if any(map(begins_with_self, over)):
             self.scope.parts.update(n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name))
         return dom.CONFIG if isinstance(v, dom.Tensor) and self.looks_up(loop.iter, loop.target) else v

@@ -55,10 +55,8 @@ def _ends_in_eval(node: ast.expr, wanted: bool) -> bool:
 def _draws(node: ast.expr) -> bool:
     """True for a number that Python or numpy draws, beside settings: `random.random() > self.p`. No export reads it."""
     match node:
-        case ast.Compare(
-            ast.Call(ast.Attribute() as drawn, []), [_], [ast.Constant() | ast.Attribute(ast.Name("self"))]
-        ):
-            return ast.unparse(drawn).startswith(("random.", "np.random.", "numpy.random."))
+        case ast.Compare(ast.Call(ast.Attribute() as fn, []), [_], [ast.Constant() | ast.Attribute(ast.Name("self"))]):
+            return ast.unparse(fn).startswith(("random.", "np.random.", "numpy.random."))
     return False
 
 
@@ -76,8 +74,8 @@ def _settled(right: dom.Const, testing: bool) -> dom.Value:
 def _keeps_what_it_asks(test: ast.expr, body: Sequence[ast.stmt]) -> bool:
     """True for a test of `self.table` whose arm makes that anew."""
     asked = {n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute) and is_own(n)}
-    nodes = (n for s in body for n in ast.walk(s) if asked and isinstance(n, ast.Attribute) and n.attr in asked)
-    return any(isinstance(n.ctx, ast.Store) and is_own(n) for n in nodes)
+    nodes = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return any(n.attr in asked and is_own(n) for n in nodes)
 
 
 def _teaches(node: ast.expr) -> bool:
@@ -349,10 +347,9 @@ class Conditions(Arithmetic):
                     self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form, talks=talks)
 
     def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
-        """What a branch on a size is about: two sizes that are equal or not, a remainder or a short input to pad, or
-        what is kept for one size."""
-        if _keeps_what_it_asks(test, body):
-            return "cache"
+        """What a branch on a size is about: equal sizes, a remainder or short input to pad, or what is kept."""
+        if v.form != "equal" and _keeps_what_it_asks(test, body):
+            return "table"
         less = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Lt, ast.LtE)) and not orelse
         if v.form != "remainder" and not less:
             return v.form if v.form == "equal" else ""

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Sequence
-from functools import partial
 
 from onnxlint.flow.state.protocols import Calling, InContext, Recalling, Resolving, Running
 from onnxlint.flow.values import domain as dom
@@ -57,14 +56,12 @@ def left(engine: Calling, v: dom.Value, node: ast.AST) -> None:
         engine.call_function(dom.Function(unit, v), [dom.CONFIG, dom.CONFIG, dom.CONFIG], {}, node)
 
 
-def as_layer(
-    engine: Calling, owner: dom.Instance, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
-) -> dom.Value | None:
+def as_layer(engine: Calling, obj: dom.Instance, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST) -> dom.Value | None:
     """What the forward of the torch.nn class that an object's class derives from gives; None where there is none."""
-    base = layer_base(owner.object.cls)
+    base = layer_base(obj.object.cls)
     if base is None:
         return None
-    layer = owner.object.attrs.get(ITEMS)
+    layer = obj.object.attrs.get(ITEMS)
     return engine.apply(layer if isinstance(layer, dom.Layer) else dom.Layer(base), args, kwargs, node)
 
 
@@ -91,8 +88,7 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         if engine.habits.is_idle(maker.unit.key) or engine.habits.is_idle(habit):
             continue
         changes = engine.changes
-        made = (maker.unit.key, options, unit.module if options else None)
-        wrapper = engine.habits.wrapper(made, partial(_wrapper, engine, unit, maker, decorator))
+        wrapper = _wrapper(engine, unit, maker, decorator)
         wrapped = _wrapped(engine, fn, wrapper, args, kwargs, result)
         if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
             result = wrapped

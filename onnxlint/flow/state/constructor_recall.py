@@ -1,7 +1,7 @@
 """What constructors of a large library always do: bookkeeping that is recalled after a few times, not run again."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from onnxlint.flow.state.budget import EFFECTS, HABIT
@@ -25,7 +25,6 @@ class Habits:
     def __init__(self) -> None:
         self._methods: dict[Hashable, Habit] = {}
         self._idle: Counter[Hashable] = Counter()  # how often a decorator's wrapper changed nothing
-        self._wrappers: dict[Hashable, dom.Value] = {}  # what a decorator gives, by its options and where these stand
 
     def note(
         self,
@@ -63,12 +62,6 @@ class Habits:
         """What a function always does; None where that is not known."""
         habit = self._methods.get(unit.key)
         return None if habit is None or habit.count < HABIT else habit
-
-    def wrapper(self, made: Hashable, make: Callable[[], dom.Value]) -> dom.Value:
-        """What a decorator puts in the place of a function: the same for all that it gets with equal options."""
-        if made not in self._wrappers:
-            self._wrappers[made] = make()
-        return self._wrappers[made]
 
     def was_idle(self, wrapper: Hashable) -> None:
         """A decorator's wrapper changed nothing."""

@@ -87,8 +87,7 @@ class Branch(Observation, frozen=True):
     sized: bool = False
     leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
     talks: bool = False  # the arm only logs, warns or prints
-    # Of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim, "short" for an
-    # input that is too short, "cache" for what the arm keeps on the module.
+    # Of a test on a size: "equal" sizes, a remainder for "padding", a "short" input to pad, a "table" to fill.
     form: str = ""
     axes: str = ""  # that the size is of
 

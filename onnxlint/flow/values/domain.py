@@ -648,9 +648,9 @@ def is_no_none(v: Value) -> bool:
     """True for what None cannot stand in the place of; of weights an attribute may hold none."""
     if type(v) is Tensor and (v.guessed or v.source == "weight"):
         return False
-    return (
-        not v.optional if isinstance(v, _OPTIONAL) else v == DECORATED or (isinstance(v, Const) and v.value is not None)
-    )
+    if isinstance(v, _OPTIONAL):
+        return not v.optional
+    return v == DECORATED or (isinstance(v, Const) and v.value is not None)
 
 
 def is_true(v: Value | None) -> bool:

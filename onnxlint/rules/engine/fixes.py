@@ -19,17 +19,15 @@ from onnxlint.rules.engine.source_page import LeftOut, Page
 log = logging.getLogger(__name__)
 
 
-def with_fixes(
-    findings: Sequence[Finding], page: Page, failures: list[Diagnostic] | None = None
-) -> tuple[Finding, ...]:
+def with_fixes(findings: Sequence[Finding], page: Page, faults: list[Diagnostic] | None = None) -> tuple[Finding, ...]:
     """The findings of one file, each with the fix that its rule writes, if it writes one.
 
-    `page` has the text that was checked, without a BOM. An error of a rule is added to `failures` and costs that fix
-    only; without `failures` it is raised.
+    `page` has the text that was checked, without a BOM. An error of a rule is added to `faults` and costs that fix
+    only; without `faults` it is raised.
     """
     rules, broken = rules_of({finding.code for finding in findings})
-    if failures is not None:
-        failures += broken
+    if faults is not None:
+        faults += broken
     fixed: list[Finding] = []
     left_out = 0
     for finding in findings:
@@ -43,15 +41,15 @@ def with_fixes(
             except LeftOut:
                 left_out += 1
             except BaseException as error:
-                if failures is None or ends_run(error):
+                if faults is None or ends_run(error):
                     raise
                 message = f"internal error in the fix of {titled(finding.code)}: {described(error)}; it is left out"
-                failures.append(Diagnostic("error", message, page.path, finding.span.line))
+                faults.append(Diagnostic("error", message, page.path, finding.span.line))
         fixed.append(replace(finding, fix=fix) if fix is not None else finding)
-    if left_out and failures is not None:
+    if left_out and faults is not None:
         many = f"{left_out} fixes are" if left_out > 1 else "1 fix is"
         message = f"{many} left out: the statements or functions to rewrite are too long"
-        failures.append(Diagnostic("warning", message, page.path))
+        faults.append(Diagnostic("warning", message, page.path))
     return tuple(fixed)
 
 
