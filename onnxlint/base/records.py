@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")  # by which a program steers a terminal
-_ASIDE = re.compile(r" \(unhinted: .*\)\. \(Size-like symbols: [^()\n]*\)")  # of torch 2.13: words for its own authors
+_ASIDE = re.compile(r" \(unhinted: .*\)\. +\(Size-like symbols: [^()\n]*\)")  # of torch 2.13: words for its own authors
 K = TypeVar("K")
 T = TypeVar("T")
 Sources = Callable[[str], list[str]]  # the lines of a file by its path; none where there is no such file

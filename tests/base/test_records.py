@@ -27,6 +27,6 @@ def test_the_text_of_an_ordinary_error_is_its_own() -> None:
     assert text_of(ValueError("no\nsuch")) == "no\nsuch"
     assert text_of(ValueError("\x1b[96mstep 1\x1b[0m of 3")) == "step 1 of 3"
     guard = "Could not guard on data-dependent expression Eq(u0, 1)"
-    error = ValueError(f"{guard} (unhinted: Eq(u0, 1)). (Size-like symbols: none)\n\nmore")
+    error = ValueError(f"{guard} (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\nmore")
     assert text_of(error) == f"{guard}\n\nmore"
     assert described(ValueError("no\nsuch")) == "ValueError: no such"

@@ -117,6 +117,7 @@ def test_a_read_of_data_is_refused_at_its_line(tmp_path: Path) -> None:
     made = exported(Reads(), Example((X,), {}, ("x",), BATCH), tmp_path)
     assert (made.path, made.capture) == (None, None)
     assert "data-dependent" in made.error
+    assert "unhinted" not in made.error  # torch's words for its own authors
     assert placed(made) == [line("branch")]
 
 
