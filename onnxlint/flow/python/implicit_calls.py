@@ -85,15 +85,15 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
         kinds = {type(v) for v in (result, *args, *kwargs.values())}
         habit = (maker.unit.key, options, frozenset(kinds & {dom.Tensor, dom.Dim, dom.Shape, dom.Data}))
-        if engine.habits.is_idle(maker.unit.key) or engine.habits.is_idle(habit):
+        if engine.habits.is_idle(habit[:2]) or engine.habits.is_idle(habit):
             continue
         changes = engine.changes
         wrapper = _wrapper(engine, unit, maker, decorator)
         wrapped = _wrapped(engine, fn, wrapper, args, kwargs, result)
         if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
             result = wrapped
-        elif changes == engine.changes:  # whatever its options, where it gives back the function itself
-            engine.habits.was_idle(maker.unit.key if wrapper == dom.DECORATED else habit)
+        elif changes == engine.changes:  # whatever the function is given, where it gives back that itself
+            engine.habits.was_idle(habit[:2] if wrapper == dom.DECORATED else habit)
     return result
 
 

@@ -123,3 +123,19 @@ def test_the_class_of_torch_nn_that_a_class_derives_from() -> None:
     (info,) = project_of(PRELUDE + source).modules.values()
     bases = {name: layer_base(cls) for name, cls in info.classes.items()}
     assert bases == {"A": "torch.nn.Linear", "B": "torch.nn.Linear", "C": None}
+
+
+def test_a_decorator_that_gave_back_the_function_a_few_times_may_wrap_it_with_other_options() -> None:
+    source = """
+def scaled(by, on):
+    def around(f):
+        def inner(self, x):
+            y = f(self, x)
+            return y if y.sum() > 0 else -y
+        return inner if on else f
+    return around
+"""
+    for n in range(7):
+        source += f"class M{n}(nn.Module):\n    @scaled({n}, on={n == 6})\n"
+        source += f"    def forward(self, x):\n        return x * {n}\n"
+    assert told(source) == ["Branch data: y.sum() > 0"]
