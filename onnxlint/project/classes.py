@@ -191,8 +191,8 @@ class ClassInfo:
     """
 
     __slots__ = (
-        *("_external", "_found", "_is_module", "_later_writes", "_mro", "_outline", "_resolved_in", "attributes"),
-        *("base_names", "decorators", "fields", "line", "methods", "module", "qualname"),
+        *("_external", "_is_module", "_later_writes", "_methods_by_name", "_mro", "_outline", "_resolved_in"),
+        *("attributes", "base_names", "decorators", "fields", "line", "methods", "module", "qualname"),
     )
 
     def __init__(self, module: ModuleInfo, defined: ClassOutline | ast.ClassDef, qualname: str, shift: int = 0) -> None:
@@ -208,7 +208,7 @@ class ClassInfo:
         self._external: frozenset[str] = frozenset()
         self._later_writes: frozenset[str] | None = None
         self._is_module: bool | None = None
-        self._found: dict[str, FunctionUnit | None] = {}  # methods by name, here or in a base
+        self._methods_by_name: dict[str, FunctionUnit | None] = {}  # here or in a base
         self._resolved_in: object = None
 
     def __repr__(self) -> str:
@@ -244,7 +244,7 @@ class ClassInfo:
         """Find the bases; until theirs are known too, this class stands alone, as a cycle sees it."""
         self._resolved_in = self.module.project.session
         self._later_writes = self._is_module = None
-        self._found = {}
+        self._methods_by_name = {}
         self._mro = (self,)
         bases = [self.module.lookup(name) for name in self.base_names if name]
         self._external = frozenset(name for name in bases if isinstance(name, str))
@@ -274,9 +274,9 @@ class ClassInfo:
         order = self.mro()
         if after is not None and after in order:
             return next((c.methods[name] for c in order[order.index(after) + 1 :] if name in c.methods), None)
-        if name not in self._found:
-            self._found[name] = next((c.methods[name] for c in order if name in c.methods), None)
-        return self._found[name]
+        if name not in self._methods_by_name:
+            self._methods_by_name[name] = next((c.methods[name] for c in order if name in c.methods), None)
+        return self._methods_by_name[name]
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""

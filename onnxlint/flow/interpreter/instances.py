@@ -43,7 +43,7 @@ class Objects(Writes, Engine):
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.created: set[ClassInfo] = set()
         self.built: dict[ClassInfo, list[dom.Object]] = {}  # the modules that the project's own code builds
-        self._last: dict[ClassInfo, dom.Object] = {}  # of these the one that was made last, for each of its bases too
+        self._latest: dict[ClassInfo, dom.Object] = {}  # of them the last one of each class, and of its heirs
         self.building: set[Any] = set()
         self._under_construction: set[dom.Object] = set()
         self.around: dict[ClassInfo, dom.Scope] = {}  # of classes that stand in a function, the variables of that
@@ -75,7 +75,7 @@ class Objects(Writes, Engine):
             return dom.Instance(obj)
         if module:
             self.built.setdefault(info, []).append(obj)
-            self._last |= {c: obj for c in info.mro() if c not in self._last or self._last[c].serial < obj.serial}
+            self._latest |= {c: obj for c in info.mro() if c not in self._latest or self._latest[c].serial < obj.serial}
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
         return dom.Instance(obj)
@@ -282,7 +282,7 @@ class Objects(Writes, Engine):
 
     def built_last(self, info: ClassInfo) -> dom.Instance | None:
         """The instance of a class, or of one derived from it, that was built last."""
-        return dom.Instance(self._last[info]) if info in self._last else None
+        return dom.Instance(self._latest[info]) if info in self._latest else None
 
     def in_mode(self, owner: dom.Instance, mode: str, node: ast.AST) -> dom.Instance:
         """The module in a mode, also under the name that it was called by."""

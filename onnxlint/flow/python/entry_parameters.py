@@ -26,7 +26,7 @@ _LABELS = re.compile(
 )
 # Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
 EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
-FOR_EXPORTS = re.compile(r"export|onnx_(?:compat|trace)|for_onnx")
+FOR_EXPORTS = re.compile(r"export|onnx_(?:compat|trace)|for_onnx")  # those of them that an export alone turns on
 TRAINING_FLAG = re.compile(r"(?:is_)?train(?:ing)?(?:_mode|_phase)?")
 # Flags of models that learn what a mask hid (fairseq), and what they are where such a model is put to use.
 _IN_USE = {"features_only": True, "mask": False}
