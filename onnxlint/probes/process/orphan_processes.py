@@ -16,14 +16,14 @@ _PATIENCE = 5.0  # seconds for processes that fork faster than they are killed
 _STOPS = 3  # looks that find new processes and only stop them, before all are killed
 
 
-def end_descendants(spared: Collection[int] = ()) -> tuple[set[int], int]:
-    """Stop and kill all descendants but the children `spared` and theirs; return which, and how many stay."""
+def end_descendants(spared: Collection[int] = ()) -> tuple[int, set[int], int]:
+    """End all descendants but the children `spared` and theirs; return how many ran, all ids and how many stay."""
     seen: set[psutil.Process] = set()
-    deadline = time.monotonic() + _PATIENCE
-    looks = 0
-    while (family := descendants(os.getpid(), spared)) or reap(spared):  # one that has just ended may have left another
+    gone, looks, deadline = set[int](), 0, time.monotonic() + _PATIENCE
+    while (family := descendants(os.getpid(), spared)) or (ended := reap(spared)):  # who may have left another
+        gone |= {process.pid for process in family} or ended  # by itself, and nobody had taken note of it
         if time.monotonic() > deadline:
-            return {process.pid for process in seen}, len(family)
+            break
         new = not seen.issuperset(family)
         seen.update(family)
         looks += 1
@@ -32,8 +32,8 @@ def end_descendants(spared: Collection[int] = ()) -> tuple[set[int], int]:
             _send(process, number)
         if number == signal.SIGKILL:
             time.sleep(0.001)
-            reap(spared)
-    return {process.pid for process in seen}, 0
+            gone |= reap(spared)
+    return len(seen), gone, len(family)
 
 
 def descendants(pid: int, spared: Collection[int] = ()) -> list[psutil.Process]:

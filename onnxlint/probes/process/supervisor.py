@@ -41,12 +41,11 @@ def supervise(request: dict[str, Any], channel: int, status: int, errors: int, t
                 os.close(fd)
             tell(status, os.getpid(), pid)
             ended, filtered, gone = _wait(pid, request["pool"], pool, status)
-            gone |= orphan_processes.reap(())
-            left, stuck = orphan_processes.end_descendants()
-            objects = ipc.remove_left(gone | left, scratch)
+            left, others, stuck = orphan_processes.end_descendants()
+            objects = ipc.remove_left(gone | others, scratch)
         finally:
             remove(scratch)
-        tell(status, ended, filtered, len(left), stuck, objects)
+        tell(status, ended, filtered, left, stuck, objects)
     except OSError as error:  # no process, or no folder
         os.write(errors, f"{error}\n".encode())
     finally:
@@ -99,7 +98,7 @@ def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, b
             filtered = process_changes.filters(pid) != process_changes.filters(os.getpid())  # past its end nobody knows
             return os.waitpid(pid, 0)[1], filtered, gone
         if status in ready or pool in ready or not psutil.pid_exists(pool_id):
-            return 0, False, gone | orphan_processes.end_descendants()[0]
+            return 0, False, gone | orphan_processes.end_descendants()[1]
         gone |= orphan_processes.reap((pid,))
 
 

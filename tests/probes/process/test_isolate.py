@@ -238,7 +238,7 @@ def test_a_file_that_a_model_leaves_in_shared_memory_is_reported(root):
 
 
 IPC = """
-import ctypes, os, sys
+import ctypes, os, sys, time
 from multiprocessing import resource_tracker, shared_memory
 
 from healthy import Model, example_inputs
@@ -268,6 +268,18 @@ def by_system_v_in_a_child():
     os.wait()
 
 
+def by_system_v_in_a_child_that_nobody_waits_for():
+    reads, writes = os.pipe()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            made("shm", C.shmget(0, 4096, 0o1600))
+            os._exit(0)
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        os.write(writes, b"1")
+        time.sleep(600)
+    os.read(reads, 1)
+
+
 def in_shared_memory():
     made("file", shared_memory.SharedMemory(create=True, size=100).name)
     shared_memory.SharedMemory(create=True, size=100).unlink()
@@ -290,6 +302,7 @@ def build():
     [
         ("by_system_v", "3 IPC objects"),
         ("by_system_v_in_a_child", "an IPC object"),
+        ("by_system_v_in_a_child_that_nobody_waits_for", "an IPC object"),
         ("in_shared_memory", "an IPC object"),
         ("in_shared_memory_and_dies", "an IPC object"),
     ],
