@@ -13,12 +13,11 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _RETURN = re.compile(r"\n[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*){,9}))")
 _LOSS = re.compile(
-    r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*(?:\w*(?:[lL]oss|[lL]osses|cross_entropy)|loss_\w+)\b(?!\s*=))"
+    r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*(?:\w*(?:[lL]oss|[lL]osses|cross_entropy)|loss_\w+)\b(?!\s*=)"
+    r"|\w+\(\s*loss\s*=\s*[\w.]+\s*,?\s*\)(?=[ \t]*(?:\n|$)))"
 )
 # A loss among statistics of the training: `{"accuracy": ..., "loss": loss}`, but no outputs.
-_LOSS_AMONG = re.compile(
-    r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:"
-)
+_LOSS_IN = re.compile(r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:")
 _GIVES_TEXT = re.compile(r"\)\s*->\s*(?:[lL]ist\[)?str\b|^[ \t]+return f?['\"]", re.MULTILINE)
 _gives_text = lru_cache(64)(_GIVES_TEXT.search)  # most classes have the methods of few bases
 _LOSS_LAST = re.compile(r"^[ \t]+return \w[^\n]*, *\w*loss\w*$", re.MULTILINE)  # beside what it is for
@@ -133,7 +132,7 @@ def _gives_a_loss(engine: Defining, cls: ClassInfo, forward: FunctionUnit, depth
     losses = 0
     for match in _RETURN.finditer(text):
         value = match["value"]
-        by_name = _LOSS.match(value) or _LOSS_AMONG.match(value) or _is_filled_with_losses(text, value)
+        by_name = _LOSS.match(value) or _LOSS_IN.match(value) or _is_filled_with_losses(text, value)
         if by_name or (depth < 2 and _calls_a_loss(engine, cls, value, depth)):
             losses += 1
         elif not _asked_by_a_flag(text, match.end()):
@@ -145,7 +144,7 @@ def _is_filled_with_losses(text: str, value: str) -> bool:
     """True for a variable whose items a forward assigns one by one, each a loss: `out["kl_loss"] = ...`."""
     name = re.match(r"(\w+)[ \t]*(?:#|$)", value, re.MULTILINE) if "oss" in text else None
     made = re.search(rf"^[ \t]+{name[1]} = (?=\{{)", text, re.MULTILINE) if name is not None else None
-    if made is not None and _LOSS_AMONG.match(text, made.end()) is not None:
+    if made is not None and _LOSS_IN.match(text, made.end()) is not None:
         return True
     keys = re.findall(rf"^[ \t]+{name[1]}\[['\"](\w+)['\"]\] *=(?!=)", text, re.MULTILINE) if name is not None else []
     return bool(keys) and all(map(names_a_loss, keys))

@@ -45,6 +45,7 @@ WRAPPERS = {
     ),
     "a loss with what it was made of": model(DRAW + "loss = self.net(x * noise).mean()\nreturn loss, (x, noise)"),
     "a dict of losses": model(DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "loss": loss, "x": x,\n}'),
+    "a record of a loss alone": model(DRAW + "loss = self.net(x * noise).mean()\nreturn Output(\n    loss=loss,\n)"),
     "a dict that is filled with losses": model(
         DRAW + 'out = {}\nout["loss"] = self.net(x * noise).mean()\nout["kl_loss"] = x.mean()\nreturn out'
     ),
@@ -154,6 +155,7 @@ MODELS = {
     "a dict that is filled with a loss and a result": model(
         DRAW + 'out = {}\nout["loss"] = noise.mean()\nout["boxes"] = x * noise\nreturn out'
     ),
+    "a record of a loss and outputs": model(DRAW + "loss = noise.mean()\nreturn Output(loss=loss, logits=x * noise)"),
     "a loss among outputs": model(DRAW + 'return {"logits": x * noise, "loss": noise.mean()}'),
     "what it has for training besides": model(
         DRAW + "if self.training:\n    x = data['first_gt']\nreturn x * noise", "x, data"
