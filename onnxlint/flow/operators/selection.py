@@ -5,12 +5,16 @@ from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import CONFIG, Const, Extent, Seq, Tensor, Tuple, Value, as_int, is_true, replace
 
 
+def _resized(t: Tensor, axis: int | None, size: Extent) -> shapes.Dims | None:
+    """The sizes of a tensor with another one along an axis; None where they, or the axis, are not known."""
+    at = shapes.normal(axis, len(t.dims or ()))
+    return (*t.dims[:at], size, *t.dims[at + 1 :]) if t.dims is not None and at is not None else None
+
+
 @handles("topk")
 def _topk(call: Call) -> Value:
     t, k = call.tensor, shapes.from_value(call.arg(1, "k") or CONFIG)
-    at = shapes.normal(call.int_arg(2, "dim", default=-1), len(t.dims or ()))
-    dims = (*t.dims[:at], k, *t.dims[at + 1 :]) if t.dims is not None and at is not None else None
-    one = like(call, dims, t.lead, t.kind)
+    one = like(call, _resized(t, call.int_arg(2, "dim", default=-1), k), t.lead, t.kind)
     return Tuple((one, replace(one, kind="index")))
 
 
@@ -23,10 +27,8 @@ def _gather(call: Call) -> Value:
 @handles("index_select")
 def _index_select(call: Call) -> Value:
     t, axis, index = call.tensor, call.int_arg(1, "dim"), call.arg(2, "index")
-    if t.dims is None or axis is None or not isinstance(index, Tensor) or not index.dims:
-        return like(call, None, None, t.kind)
-    at = axis % len(t.dims)
-    return like(call, (*t.dims[:at], index.dims[0], *t.dims[at + 1 :]), None, t.kind)
+    dims = _resized(t, axis, index.dims[0]) if isinstance(index, Tensor) and index.dims else None
+    return like(call, dims, None, t.kind)
 
 
 @handles("one_hot")
@@ -59,14 +61,15 @@ def _masked_select(call: Call) -> Value:
 
 @handles("unique unique_consecutive")
 def _unique(call: Call) -> Value:
-    t = call.tensor
-    ragged = call.ragged(t.fixed)
-    values = like(call, (ragged,), None, t.kind)
-    results: list[Value] = [values]
-    for position, name in ((2, "return_inverse"), (3, "return_counts")):
-        if is_true(call.arg(position if call.op == "unique" else position - 1, name)):
-            results.append(like(call, t.dims if position == 2 else (ragged,), None, "index"))
-    return Tuple(tuple(results)) if len(results) > 1 else values
+    t, first = call.tensor, 2 if call.op == "unique" else 1
+    ragged, axis = call.ragged(t.fixed), call.int_arg(first + 2, "dim")
+    sizes, lead = (ragged,) if axis is None else _resized(t, axis, ragged), t.lead if axis else ragged
+    results: list[Value] = [like(call, sizes, lead, t.kind)]
+    inverse = t.dims if axis is None else (shapes.extent_of(t, axis, call.engine.context.axes),)
+    for position, name, dims in ((first, "return_inverse", inverse), (first + 1, "return_counts", (ragged,))):
+        if is_true(call.arg(position, name)):
+            results.append(like(call, dims, None, "index"))
+    return Tuple(tuple(results)) if len(results) > 1 else results[0]
 
 
 @handles("bincount")

@@ -53,3 +53,13 @@ def test_each_axis_has_a_tensor_of_positions_and_each_wish_of_unique_its_result(
     wishes = words_of("torch.unique(x, return_inverse=True, return_counts=True)", X)
     assert wishes == "tensor/float:* & tensor/index:batch,length,4 & tensor/index:*"
     assert words_of("torch.unique_consecutive(x, return_counts=True)", X) == "tensor/float:* & tensor/index:*"
+
+
+def test_unique_along_an_axis_keeps_the_others_and_tells_of_each_place_there() -> None:
+    assert words_of("torch.unique(x, dim=1)", X) == "tensor/float:batch,*,4"
+    assert words_of("x.unique(True, False, False, -3)", X) == "tensor/float:*,length,4"
+    wishes = words_of("torch.unique(x, return_inverse=True, return_counts=True, dim=0)", X)
+    assert wishes == "tensor/float:*,length,4 & tensor/index:batch & tensor/index:*"
+    assert words_of("torch.unique_consecutive(x, True, False, 1)", X) == "tensor/float:batch,*,4 & tensor/index:length"
+    rows = result_of("import torch\ndef f(x):\n    return torch.unique(x, dim=0).shape[0]\n", Tensor())
+    assert isinstance(rows, Data)  # also where nothing is known of the other axes
