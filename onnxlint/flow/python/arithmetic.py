@@ -91,7 +91,7 @@ class Arithmetic(Running):
             if result is not None:
                 return result
         if ta is dom.Tensor or tb is dom.Tensor:
-            return self._tensor_arithmetic(operator, a, b, node)
+            return self._fed(self._tensor_arithmetic(operator, a, b, node), a, b)
         if isinstance(a, dom.Const) and isinstance(b, dom.Const):
             return _fold(operator, a, b)
         if operator == "|" and (ta is dom.Truth or tb is dom.Truth):
@@ -150,6 +150,11 @@ class Arithmetic(Running):
         # `h += x` writes through the view that `h` is: its sizes stay numbers.
         plain = operator in unflattened_sizes.OPERATORS and not isinstance(node, ast.AugAssign)
         return unflattened_sizes.combined(made, tensors) if plain and len(tensors) == 2 else made
+
+    def _fed(self, made: dom.Value, a: dom.Value, b: dom.Value) -> dom.Value:
+        """The result, where a weight meets something unknown: that may be a tensor of the inputs, of any shape."""
+        fed = isinstance(made, dom.Tensor) and made.fixed and self.engine.context.tracing and dom.UNKNOWN in (a, b)
+        return replace(made, dims=None, lead=None, source="input") if fed else made
 
     def _watched(self, operator: str, node: ast.AST) -> None:
         """Record `x @ y` where a rule watches `torch.matmul`, and `x += y` where one watches `torch.add_`."""

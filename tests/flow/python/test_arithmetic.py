@@ -111,3 +111,25 @@ def test_what_is_looked_up_by_a_key_that_was_asked_for_or_taken_from_it_is_a_dic
     body: str, observed: list[str]
 ) -> None:
     assert told(FEATURES.format(body=body)) == observed
+
+
+UNKNOWN_OPERAND = """
+from elsewhere import prepared
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(3, 1, 1))
+        self.low = bool(prepared(3) * self.mean.sum() > 0)
+    def forward(self, batch):
+        image = ({operand} - self.mean) / self.mean
+        return image[:, :4, :4] * 2 if image[:, 0, 0].sum() > 0 else image.view(image.shape[1], -1)
+"""
+
+
+def test_a_weight_and_something_unknown_may_depend_on_the_inputs_and_have_any_shape() -> None:
+    assert [text for text in told(UNKNOWN_OPERAND.format(operand="prepared(batch)")) if "Branch" in text] == [
+        "Branch data: image[:, 0, 0].sum() > 0"
+    ]
+    assert [text for text in told(UNKNOWN_OPERAND.format(operand="self.mean")) if "Branch" in text] == [
+        "Branch weight: image[:, 0, 0].sum() > 0"
+    ]
