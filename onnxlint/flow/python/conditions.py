@@ -359,7 +359,9 @@ class Conditions(Arithmetic):
         if v.form == "remainder" or not isinstance(test, ast.Compare):
             return "padding"
         size, limit = self.eval(test.left), self.eval(test.comparators[0])
-        return "short" if isinstance(size, dom.Dim) and not isinstance(limit, dom.Dim) else ""
+        # Such as an amount to pad, which is made of the length itself and told where that makes it a number.
+        own = isinstance(size, dom.Dim) and isinstance(limit, dom.Dim) and limit.site and limit.axes <= size.axes
+        return "short" if isinstance(size, dom.Dim) and (own or not isinstance(limit, dom.Dim)) else ""
 
     def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
         """The arm that only a tensor too large for one go takes, True for `body`; None where no arm is."""
