@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 @config_options
 @click.option("--stdout", is_flag=True, help="Print the result instead of writing it.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of models to build in parallel.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit for one model, in seconds [60]."
-)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit for a model, in seconds [60].")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def command(
     paths: tuple[Path, ...],

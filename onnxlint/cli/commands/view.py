@@ -29,9 +29,7 @@ _NETRON = "Netron is not installed; pip install 'onnxlint[view]'"
 @click.option("--whole", is_flag=True, help="Show the whole graph, not only the neighbourhood of the marked nodes.")
 @click.option("--open/--no-open", "opened", default=True, help="Open a browser [yes].")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port for Netron [a free one].")
-@click.option(
-    "--repro-dir", type=click.Path(path_type=Path), help="Directory of the counterexamples [.onnxlint/repro]."
-)
+@click.option("--repro-dir", type=click.Path(path_type=Path), help="Directory of counterexamples [.onnxlint/repro].")
 def command(
     target: str,
     lines: tuple[str, ...],

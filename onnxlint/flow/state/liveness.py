@@ -106,9 +106,8 @@ def is_read(function: ast.AST, name: str, line: int) -> bool:
 
 def binds(statement: ast.stmt | None, name: str) -> bool:
     """True for `name = ...`."""
-    return isinstance(statement, ast.Assign) and any(
-        isinstance(t, ast.Name) and t.id == name for t in statement.targets
-    )
+    targets = statement.targets if isinstance(statement, ast.Assign) else ()
+    return any(isinstance(t, ast.Name) and t.id == name for t in targets)
 
 
 def rewrites_itself(statement: ast.stmt | None) -> bool:

@@ -15,11 +15,9 @@ from onnx import TensorProto
 
 from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, text_of
 
-_PLACES = re.compile(r"^Exception from src/.*$|Check '.*?' failed at src/\S+:\d+:\s*", re.MULTILINE)
+_IN_OPENVINO = re.compile(r"^Exception from src/.*$|Check '.*?' failed at src/\S+:\d+:\s*", re.MULTILINE)
 # `/onnxruntime_src/onnxruntime/core/….h:91 onnxruntime::Helper::Helper(const onnxruntime::TensorShape&, bool) `
-_ORT_PLACES = re.compile(
-    r"/\S*onnxruntime/\S+:\d+\s+(?:[^(.{]*::[^(.{]*\([^()]*\)(?: const)?\s+(?:\[with [^\]]*\]\s+)?)?"
-)
+_IN_ORT = re.compile(r"/\S*onnxruntime/\S+:\d+\s+(?:[^(.{]*::[^(.{]*\([^()]*\)(?: const)?\s+(?:\[with [^\]]*\]\s+)?)?")
 CPU = "CPUExecutionProvider"
 # To see whether a provider starts.
 _SMALLEST = '<ir_version: 8, opset_import: ["": 17]> one (float[1] x) => (float[1] y) { y = Identity(x) }'
@@ -195,5 +193,5 @@ def session_options(optimized: bool) -> Any:
 def short(error: BaseException) -> str:
     """The message of an error in one line of moderate length, without the places in the source of a runtime."""
     text = text_of(error)
-    text = " ".join(_ORT_PLACES.sub(" ", " ".join((_PLACES.sub("", text).strip() or text).split())).split())
+    text = " ".join(_IN_ORT.sub(" ", " ".join((_IN_OPENVINO.sub("", text).strip() or text).split())).split())
     return text if len(text) <= 400 else text[:397] + "…"
