@@ -152,9 +152,10 @@ class Arithmetic(Running):
         return unflattened_sizes.combined(made, tensors) if plain and len(tensors) == 2 else made
 
     def _fed(self, made: dom.Value, a: dom.Value, b: dom.Value) -> dom.Value:
-        """The result, where a weight meets something unknown: that may be a tensor of the inputs, of any shape."""
-        fed = isinstance(made, dom.Tensor) and made.fixed and self.engine.context.tracing and dom.UNKNOWN in (a, b)
-        return replace(made, dims=None, lead=None, source="input") if fed else made
+        """The result; of a weight and something unknown, one of any shape that may depend on the inputs."""
+        held = isinstance(made, dom.Tensor) and made.source == "weight" and self.engine.context.tracing
+        fed = held and dom.UNKNOWN in (a, b)
+        return replace(made, dims=None, lead=None, source="sizes", guessed=True) if fed else made
 
     def _watched(self, operator: str, node: ast.AST) -> None:
         """Record `x @ y` where a rule watches `torch.matmul`, and `x += y` where one watches `torch.add_`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from analysing import BATCH, LENGTH, told, words_of
+from analysing import BATCH, LENGTH, findings_of, told, words_of
 
 from onnxlint.flow.values.domain import Const, Tensor
 
@@ -133,3 +133,11 @@ def test_a_weight_and_something_unknown_may_depend_on_the_inputs_and_have_any_sh
     assert [text for text in told(UNKNOWN_OPERAND.format(operand="self.mean")) if "Branch" in text] == [
         "Branch weight: image[:, 0, 0].sum() > 0"
     ]
+
+
+@pytest.mark.parametrize("weight", ["self.mean", "torch.arange(3)"])
+def test_a_weight_times_something_unknown_is_not_reported_for_its_shape(weight: str) -> None:
+    scaled = f"y = ({weight} * prepared(3)).reshape(1, 3)\n        image = batch + y\n        return image"
+    source = UNKNOWN_OPERAND.replace("image = ({operand} - self.mean) / self.mean\n        return image", scaled)
+    assert scaled in source
+    assert not {code for code, *_ in findings_of(source)} & {"ONX201", "ONX202"}
