@@ -32,9 +32,7 @@ from onnxlint.project.outline import LIBRARIES, dotted
 CALLERS = 200  # functions around an export that are looked at
 REEXPORTS = 8  # modules that a name is passed on through
 _MAY_EXPORT = re.compile(r"\bexport\(|_export\(|to_onnx\(|2onnx\(")
-_EXPORTING = re.compile(
-    r"torch\.onnx\.(?:utils\.)?(?:_?export|dynamo_export|export_to_pretty_string)|torch\.export\.export"
-)
+_EXPORTING = re.compile(r"torch\.onnx\.(?:utils\.)?(?:_|dynamo_)?export(?:_to_pretty_string)?|torch\.export\.export")
 _WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method, and functions of libraries
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
@@ -56,6 +54,8 @@ _TEST_FOLDERS = ("test", "tests", "testing", "unittests")
 _DEMO_FOLDERS = ("demo", "demos", "tutorial", "tutorials")
 _INFERRING = "infer inference forward_test recognize predict generate sample synthesize translate transcribe".split()
 _VENDORED_FOLDERS = "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies".split()
+# Libraries whose code is copied into many projects; at the top, it is the library itself.
+_COPIED = frozenset("detectron2 fairseq mmcv mmdet mmdet3d mmengine mmpose mmseg torchvision ultralytics".split())
 _VENDORED = "another project's code, which this one holds a copy of"
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
@@ -387,7 +387,8 @@ class Reach:
             return "defined in a test"
         if self._in_folder(c.module, _DEMO_FOLDERS):
             return "defined in a demo"
-        if self._in_folder(c.module, _VENDORED_FOLDERS):
+        below = self._parts(c.module)[1 + (self._parts(c.module)[0] == "src") : -1]
+        if self._in_folder(c.module, _VENDORED_FOLDERS) or not _COPIED.isdisjoint(below):
             return _VENDORED
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"

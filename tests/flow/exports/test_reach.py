@@ -507,6 +507,21 @@ def test_a_copy_of_another_project_is_outside_unless_an_export_comes_to_it() -> 
 
 
 @pytest.mark.parametrize(
+    ("file", "copied"),
+    [
+        ("det/detectron2/layers/roi.py", True),
+        ("detectron2/layers/roi.py", False),
+        ("src/mmdet/models/head.py", False),
+        ("src/tracker/mmdet/models/head.py", True),
+        ("nets/ultralytics.py", False),
+    ],
+)
+def test_a_well_known_library_is_a_copy_below_the_top_and_the_project_at_it(file: str, copied: bool) -> None:
+    reason = "another project's code, which this one holds a copy of"
+    assert _outside({"model.py": _net("Net"), file: _net("Other")})[file] == reason * copied
+
+
+@pytest.mark.parametrize(
     ("file", "name", "outside"),
     [
         ("nets/losses/one.py", "One", True),
