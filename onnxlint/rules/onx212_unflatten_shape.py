@@ -8,8 +8,10 @@ class UnflattenShape(Rule):
 
     def on_escape(self, node: Node, escape: Escape) -> Objections:
         if escape.source == "dim" and escape.how == "a size after unflatten":
-            source = ".data" if ".data" in escape.text else "unflatten"
-            message = f"a size read after `{source}` is the example's number in TorchScript's trace: `{escape.text}`"
-            advice = "leave out `.data`" if source == ".data" else ""
-            effects, about = {"torchscript": Outcome.SHAPE_ERROR}, f"sizes after {source}"
-            yield Objection(message, advice, effects=effects, about=about, among="file")
+            of_data = ".data" in escape.text
+            yield Objection(
+                f"a size read after `{'.data' if of_data else 'unflatten'}` is the example's number in TorchScript's"
+                f" trace: `{escape.text}`",
+                "leave out `.data`" if of_data else "",
+                effects={"torchscript": Outcome.SHAPE_ERROR},
+            )

@@ -23,9 +23,7 @@ from onnxlint.base.records import Diagnostic
 MAX_BYTES = 5_000_000
 KEPT = 16  # trees of whole files that nobody keeps
 MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the analysis as much again
-_TOKEN = re.compile(
-    r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|[^\w\s]'
-)
+_TOKEN = re.compile(r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|\S')
 # Python itself refuses a decimal one that it could not write. A literal first character is what makes the search fast.
 _LONG_NUMBER = re.compile(r"0(?<!\w0)[xXoObB]\w{3000}")
 _BEYOND = 1 << 64  # stands for all that are larger

@@ -114,13 +114,3 @@ def test_a_guard_for_what_is_shorter_than_its_own_padding_is_a_note(lines: Lines
     body = PADDED.replace("self.step", "self.lin.in_features")
     assert lines(body.format(limit="max(2, extra)"), "ONX106") == []
     assert lines(body.format(limit="i.shape[1]"), "ONX106") == [3]  # of another tensor: that is to match
-
-
-def test_sizes_after_unflatten_are_told_once_for_a_file(lines: Lines) -> None:
-    body = """
-    y = x.unflatten(1, (-1, 2))
-    y = y.reshape(y.shape[0], y.shape[1], -1)
-    z = x.unflatten(1, (-1, 2))
-    return y + z.reshape(z.shape[0], z.shape[1], -1)
-    """
-    assert lines(body, "ONX212") == [2]

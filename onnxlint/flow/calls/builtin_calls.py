@@ -392,9 +392,7 @@ BUILTINS: dict[str, Builtin] = {
     "enumerate": _enumerate,
     "zip": _zip,
     "map": _map,
-    "filter": lambda e, a, k, n: (
-        dom.Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else dom.UNKNOWN
-    ),
+    "filter": lambda e, a, k, n: dom.Seq(items_of(e, a[1], n)[0]) if a[1:] and items_of(e, a[1], n) else dom.UNKNOWN,
     "any": _anyall,
     "all": _anyall,
     "isinstance": _isinstance,
