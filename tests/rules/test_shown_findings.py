@@ -114,3 +114,4 @@ def test_a_guard_for_what_is_shorter_than_its_own_padding_is_a_note(lines: Lines
     body = PADDED.replace("self.step", "self.lin.in_features")
     assert lines(body.format(limit="max(2, extra)"), "ONX106") == []
     assert lines(body.format(limit="i.shape[1]"), "ONX106") == [3]  # of another tensor: that is to match
+    assert lines(body.format(limit="max(y.shape[0] for y in (x, i))"), "ONX106") == [3]  # so is the longest of many

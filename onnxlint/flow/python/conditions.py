@@ -359,8 +359,10 @@ class Conditions(Arithmetic):
         if v.form == "remainder" or not isinstance(test, ast.Compare):
             return "padding"
         size, limit = self.eval(test.left), self.eval(test.comparators[0])
-        # Such as an amount to pad, which is made of the length itself and told where that makes it a number.
-        own = isinstance(size, dom.Dim) and isinstance(limit, dom.Dim) and limit.site and limit.axes <= size.axes
+        # An amount to pad, say, which is made of the length itself and told where that is made a number; no greatest of
+        # many lengths, which another tensor may have.
+        site = limit.site if isinstance(limit, dom.Dim) and limit.axes <= v.axes else None
+        own = site is not None and site.how not in ("max()", "min()")
         return "short" if isinstance(size, dom.Dim) and (own or not isinstance(limit, dom.Dim)) else ""
 
     def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
