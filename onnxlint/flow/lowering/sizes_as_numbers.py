@@ -185,15 +185,15 @@ def _interleave(engine: Lowering, call: Call) -> None:
     """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
-    if dom.as_int(size) != 1 and not (axis == 0 and dim is not None and _is_of_another_batch(engine, dim, t)):
+    if dom.as_int(size) != 1 and not (axis == 0 and dim is not None and _has_one_row(engine, dim, t)):
         size_use(engine, call.node, obs.SizeRepetition, "repetition", call.op, dim)
 
 
-def _is_of_another_batch(engine: Lowering, dim: dom.Dim, t: dom.Tensor) -> bool:
-    """True for the batch of another input, where nobody declared axes: what is repeated by that has one row itself."""
+def _has_one_row(engine: Lowering, dim: dom.Dim, t: dom.Tensor) -> bool:
+    """True for a constant of unknown size, and, where nobody declared axes, for what another input's batch repeats."""
     roots = [v.trace.root for v in (dim, t) if v.trace is not None]
     apart = len(roots) == 2 and roots[0] != roots[1] and t.source == "input"
-    return apart and dim.axes == {"batch"} and engine.context.axes.declared is None
+    return (t.fixed and not t.extents) or (apart and dim.axes == {"batch"} and engine.context.axes.declared is None)
 
 
 def _squeeze(engine: Lowering, call: Call) -> None:

@@ -66,3 +66,17 @@ def test_a_batch_is_cut(made: str, cut: bool) -> None:
 def test_what_is_repeated_by_the_batch_of_another_input_has_one_row(size: str, seen: int) -> None:
     forward = f"    def forward(self, x: Tensor, queries: Tensor):\n        return x.repeat_interleave({size}, 0)\n"
     assert len(told(f"class M(nn.Module):\n{forward}")) == seen
+
+
+@pytest.mark.parametrize(
+    ("grown", "made", "seen"),
+    [
+        ("", "y[None]", 0),
+        ("", "y", 1),
+        ("for d in sorted((0, 2, 3)):\n            y = y.unsqueeze(d)", "y", 0),
+        ("", "x", 1),
+    ],
+)
+def test_a_constant_of_unknown_size_that_is_repeated_by_the_batch_has_one_row(grown: str, made: str, seen: int) -> None:
+    forward = f"    def forward(self, x: Tensor):\n        y = torch.arange(3)\n        {grown}\n"
+    assert len(told(f"class M(nn.Module):\n{forward}        return {made}.repeat_interleave(x.shape[0], 0)\n")) == seen
