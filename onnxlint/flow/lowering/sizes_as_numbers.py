@@ -192,8 +192,8 @@ def _interleave(engine: Lowering, call: Call) -> None:
 def _has_one_row(engine: Lowering, dim: dom.Dim, t: dom.Tensor) -> bool:
     """True for a constant of unknown size, and, where nobody declared axes, for what another input's batch repeats."""
     roots = [v.trace.root for v in (dim, t) if v.trace is not None]
-    apart = len(roots) == 2 and roots[0] != roots[1] and t.source == "input"
-    return (t.fixed and not t.extents) or (apart and dim.axes == {"batch"} and engine.context.axes.declared is None)
+    apart = len(roots) == 2 and roots[0] != roots[1] and t.source == "input" and engine.context.axes.declared is None
+    return (dim.plain and t.fixed and not t.extents) or (apart and dim.axes == {"batch"})
 
 
 def _squeeze(engine: Lowering, call: Call) -> None:

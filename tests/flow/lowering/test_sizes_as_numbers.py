@@ -80,3 +80,11 @@ def test_what_is_repeated_by_the_batch_of_another_input_has_one_row(size: str, s
 def test_a_constant_of_unknown_size_that_is_repeated_by_the_batch_has_one_row(grown: str, made: str, seen: int) -> None:
     forward = f"    def forward(self, x: Tensor):\n        y = torch.arange(3)\n        {grown}\n"
     assert len(told(f"class M(nn.Module):\n{forward}        return {made}.repeat_interleave(x.shape[0], 0)\n")) == seen
+
+
+def test_what_is_repeated_until_it_fills_the_batch_has_any_number_of_rows() -> None:
+    held = "super().__init__()\n        self.register_buffer('held', torch.zeros(*d))"
+    head = f"class M(nn.Module):\n    def __init__(self, d):\n        {held}\n    def forward(self, x: Tensor):\n"
+    repeated = "        return self.held.repeat_interleave({}, dim=0) + x.sum()\n"
+    assert told(head + repeated.format("x.shape[0] // 2")) != []
+    assert told(head + repeated.format("x.shape[0]")) == []
