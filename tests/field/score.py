@@ -3,7 +3,7 @@
 `labels.jsonl` judges findings: `true` (a hazard on an exported path, at the right line, for the right reason),
 `unhelpful` (literally so, but in training, dead or never exported code, or one cause told again) or `false`.
 `missed.jsonl` lists hazards that were not reported when the labels were made. The repositories, at the commits of
-`repositories.jsonl`, are not kept here: check each out as `FOLDER/NAME`. Labels with `drawn` are of fifteen draws of
+`repositories.jsonl`, are not kept here: check each out as `FOLDER/NAME`. Labels with `drawn` are of draws of
 repositories that nothing had been mended for: 75 of 109 shown findings true in the first, 23 of 62 in the second, 15 of
 30 in the third, 52 of 91 in the fourth, 27 of 40 in the fifth, 16 of 53 in the sixth (17 false, most of them of two
 causes), 41 of 130 in the seventh (71 unhelpful, 52 of the 130 in one repository), each made after most classes of those

@@ -103,7 +103,7 @@ def test_a_factor_from_a_size_stops_torchscript_whatever_is_dynamic(lines: Lines
 
 PADDED = """
 n = x.shape[0]
-extra = math.ceil(n / self.step) * self.step - n
+extra = math.ceil(n / self.lin.in_features) * self.lin.in_features - n
 if n <= {limit}:
     x = F.pad(x, (0, 0, 0, 3))
 return x if x.sum() > 0 else -x
@@ -111,7 +111,6 @@ return x if x.sum() > 0 else -x
 
 
 def test_a_guard_for_what_is_shorter_than_its_own_padding_is_a_note(lines: Lines) -> None:
-    body = PADDED.replace("self.step", "self.lin.in_features")
-    assert lines(body.format(limit="max(2, extra)"), "ONX106") == []
-    assert lines(body.format(limit="i.shape[1]"), "ONX106") == [3]  # of another tensor: that is to match
-    assert lines(body.format(limit="max(y.shape[0] for y in (x, i))"), "ONX106") == [3]  # so is the longest of many
+    assert lines(PADDED.format(limit="max(2, extra)"), "ONX106") == []
+    assert lines(PADDED.format(limit="i.shape[1]"), "ONX106") == [3]  # of another tensor: that is to match
+    assert lines(PADDED.format(limit="max(y.shape[0] for y in (x, i))"), "ONX106") == [3]  # so is the longest of many
