@@ -14,7 +14,7 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 _RETURN = re.compile(r"\n[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*){,9}))")
 _LOSS = re.compile(
     r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*(?:\w*(?:[lL]oss|[lL]osses|cross_entropy)|loss_\w+)\b(?!\s*=)"
-    r"|\w+\(\s*loss\s*=\s*[\w.]+\s*,?\s*\)(?=[ \t]*(?:\n|$)))"
+    r"|\w+\(\s*loss\s*=\s*[\w.]++\s*+,?\s*+\)(?=[ \t]*(?:\n|$)))"
 )
 # A loss among statistics of the training: `{"accuracy": ..., "loss": loss}`, but no outputs.
 _LOSS_IN = re.compile(r"\{(?![^{}]*['\"](?:logits|pred\w*|outputs?|\w*scores?|hidden\w*)['\"])[^{}]*['\"]loss['\"]\s*:")
