@@ -21,6 +21,7 @@ LINK_KEYS = (
     "shows-in-function",
     "spoken-for-by",
     "merged-into",
+    "part-of",
     "operators",
     "shows-at-calls-of",
     "said-once",

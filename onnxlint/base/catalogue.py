@@ -18,7 +18,7 @@ E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once)
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
 _CAUSES = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function")
-_OPTIONAL = (*_CAUSES, "spoken-for-by", "merged-into", "operators", "shows-at-calls-of", "said-once", "instead")
+_OPTIONAL = *_CAUSES, *"spoken-for-by merged-into part-of operators shows-at-calls-of said-once instead".split()
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -42,6 +42,7 @@ class Contract:
     `shows_in_function` at the head of the function, since such a fault has no line of its own.
     Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
     start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
+    A finding in the block of one of a rule that it is `part_of`, in the same function, is shown as one with that.
     What is found by running alone, at a call in its function of a name in `shows_at_calls_of`, is shown as one with it.
     What is `said_once` of several calls in a file, or in versions of it, in the same words is shown at the first.
     Every call of its `operators`, by canonical name, is observed. `instead` is what to write, in a line, where the rule
@@ -62,6 +63,7 @@ class Contract:
     shows_in_function: frozenset[Cause] = frozenset()
     spoken_for_by: str | None = None
     merged_into: str | None = None
+    part_of: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     shows_at_calls_of: tuple[str, ...] = ()
     said_once: bool = False
@@ -196,6 +198,7 @@ def read_rule(path: Path) -> Contract:
         **causes,
         spoken_for_by=header.get("spoken-for-by", (None,))[0],
         merged_into=header.get("merged-into", (None,))[0],
+        part_of=_names(header, "part-of"),
         operators=_names(header, "operators"),
         shows_at_calls_of=_names(header, "shows-at-calls-of"),
         said_once="said-once" in header and bool(_value(path, header, "said-once", _Once)),

@@ -4,6 +4,7 @@ import importlib
 import io
 import os
 import sys
+import tomllib
 import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -12,25 +13,13 @@ import click
 
 from onnxlint import __version__
 from onnxlint.base import interrupts
+from onnxlint.base.files import own_text
 
 FAILED = 2
 COMPLETE = "_ONNXLINT_COMPLETE"  # the variable by which a shell asks for completions, as click names it
 WATCHED = "ONNXLINT_WATCHED"  # in the environment of a check that `--watch` has started: it does not watch itself
 
-_COMMANDS: Mapping[str, str] = {
-    "cache": "Show or clear the cache.",
-    "check": "Check models for what breaks on the way to ONNX.",
-    "completion": "Print a shell completion script.",
-    "config": "Show the effective settings or their schema.",
-    "init": "Find a project's models and declare them with inputs.",
-    "explain": "Explain a rule: what, why, bad and good code.",
-    "repro": "Run a saved counterexample, or list them.",
-    "review": "Check, and post the findings as a pull request review.",
-    "rules": "List every rule.",
-    "run": "Run an export script and check what it exports.",
-    "server": "Start the language server for editors.",
-    "view": "Show an exported graph in Netron, with a line's nodes marked.",
-}
+_COMMANDS: Mapping[str, str] = tomllib.loads(own_text(__file__, "commands.toml"))
 
 
 class Main(click.Group):

@@ -7,7 +7,5 @@ class PackedSequence(Rule):
 
     def on_packing_call(self, node: Node, call: PackingCall) -> Objections:
         frozen = ", TorchScript keeps the lengths that were read" if "torchscript" in call.outcomes else ""
-        message = (
-            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{frozen}"
-        )
-        yield Objection(message, effects=call.outcomes, about="packed sequence")
+        text = f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses{frozen}"
+        yield Objection(text, effects=call.outcomes, about="packed sequence")

@@ -1,7 +1,7 @@
 """One cause, one finding: what stems from one value, or one decision, is shown at one place, which names the others."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import PurePath
@@ -29,14 +29,14 @@ def one_per_cause(report: Report, sources: Sources = source_lines) -> Report:
     once = frozenset(rule.code for rule in load_catalogue().values() if rule.said_once)
     elsewhere = {(f.span.path, f.symbol, name): f.about for f in report.findings for name in called.get(f.code, ())}
     groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in report.findings:
+    findings = _shown_as_one(report.findings, _blocks(report.findings, sources))
+    for finding in findings:
         about = _about(finding, elsewhere)
         if about and not hidden(finding):
             groups.setdefault((finding.span.path, about), []).append(finding)
     for members in groups.values():
         members.sort(key=_first)
-    several = filter(lambda members: len(members) > 1, _with_what_follows(groups))
-    of_calls = _one_of_calls(_kernels_alone(_shown_as_one(report.findings, several)), once)
+    of_calls = _one_of_calls(_kernels_alone(_shown_as_one(findings, _with_what_follows(groups))), once)
     return replace(report, findings=_one_of_copies(_one_of_twins(of_calls), sources, once))
 
 
@@ -60,6 +60,25 @@ def _one_of_twins(findings: Sequence[Finding]) -> list[Finding]:
     alike = grouped(suspected, lambda f: (f.span.path, f.code, f.message, f.text, f.symbol.rpartition(".")[2]))
     twins = (members for members in alike.values() if len({f.symbol for f in members}) == len(members) > 1)
     return _shown_as_one(findings, twins)
+
+
+def _blocks(findings: Sequence[Finding], sources: Sources) -> Iterator[list[Finding]]:
+    """What is found in the block of a branch or a loop that is told, and whose rule makes it a part of that."""
+    suspected = (f for f in findings if f.verdict is VerdictKind.SUSPECTED and not hidden(f))
+    for members in grouped(suspected, lambda f: (f.span.path, f.symbol)).values():
+        while members:
+            head, *rest = sorted(members, key=lambda f: f.span.line)
+            parts = [f for f in rest if head.code in load_catalogue()[f.code].part_of and _below(head, f, sources)]
+            members = [f for f in rest if f not in parts]
+            yield [head, *parts]
+
+
+def _below(head: Finding, finding: Finding, sources: Sources) -> bool:
+    """True where all lines from the head of a statement down to a finding are indented deeper than the statement."""
+    lines, at = sources(head.span.path), head.statement or head.span.line
+    rows = filter(str.strip, (*lines[at - 1 : at], *lines[head.span.end_line : finding.span.line]))
+    first, *below = [len(row) - len(row.lstrip()) for row in rows] or [0]
+    return bool(below) and min(below) > first
 
 
 def _shown_as_one(findings: Sequence[Finding], groups: Iterable[Sequence[Finding]]) -> list[Finding]:
@@ -86,7 +105,7 @@ def _with_what_follows(groups: Mapping[tuple[str, str], list[Finding]]) -> list[
             if file == path and origin and members and origin is not members and _follow(members, origin):
                 origin += members
                 members.clear()
-    return list(groups.values())
+    return [*filter(None, groups.values())]
 
 
 def _follow(members: Sequence[Finding], origin: Sequence[Finding]) -> bool:

@@ -185,6 +185,12 @@ def test_links_between_rules_lead_somewhere(
         load_catalogue(linked(tmp_path, links, key))
 
 
+def test_a_rule_is_a_part_of_rules_that_there_are() -> None:
+    rules = load_catalogue()
+    assert all(code in rules for rule in rules.values() for code in rule.part_of)
+    assert rules["ONX101"].part_of == ("ONX101", "ONX104")
+
+
 def test_codes_of_rules_are_named_in_the_files_of_these_rules_alone() -> None:
     package = Path(onnxlint.__file__).parent
     named = []

@@ -153,6 +153,39 @@ def export():
     inputs = torch.zeros(2, 9), torch.zeros(2, 9)
     torch.onnx.export(M(), inputs, "m.onnx", input_names=["x", "y"], dynamic_axes=names, dynamo=False)
 """
+NESTED = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x, y):
+        if x.sum() > 0:
+            if x.max() > 1:
+                x = x * 2
+        else:
+            if x.min() > 2:
+                x = x * 3
+        if y.sum() > 0:
+            y = y * 2
+        for row in x:
+            if row.sum() > 1:
+                y = y + row
+        for row in y:
+            if row.sum() > 3:
+                break
+            x = x + row
+
+        for i in range(y.shape[0]):
+            x = x[min(i + 3, y.shape[0]) :]
+        def inner(z):
+            return z * 2
+
+        return x[: int(y.shape[1])] + inner(y)
+
+def export():
+    names = {"x": {0: "batch", 1: "time"}, "y": {0: "batch", 1: "time"}}
+    inputs = torch.zeros(9, 9), torch.zeros(9, 9)
+    torch.onnx.export(M(), inputs, "m.onnx", input_names=["x", "y"], dynamic_axes=names, dynamo=False)
+"""
 TRAINING = """\
 import torch
 
@@ -329,6 +362,12 @@ def test_numbers_that_a_function_freezes_alike_are_one_finding_and_so_are_splits
     merged = one_per_cause(check(ALIKE))
     shown = [(f.code, f.span.line, [s.line for s in f.also]) for f in merged.findings if f.span.line < 16]
     assert shown == [("ONX202", 6, [7]), ("ONX209", 8, [9, 11, 13]), ("ONX209", 10, [])]
+
+
+def test_what_stands_in_the_block_of_a_branch_or_a_loop_is_listed_there(check):
+    report = one_per_cause(check(NESTED), lambda _: NESTED.splitlines())
+    seen = places(report, "ONX101", "ONX104", "ONX107", "ONX109", "ONX202")
+    assert seen == [(5, [6]), (9, []), (11, []), (13, [14, 16, 17, 21, 22]), (26, [])]
 
 
 def test_two_exports_of_a_model_in_train_mode_are_one_finding_for_a_function(check):

@@ -216,9 +216,7 @@ _FUNCTIONS: dict[str, Function] = {
     **dict.fromkeys(NAMES["namespaces"], _namespace),
     **dict.fromkeys(
         ("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"),
-        lambda call: dom.Seq(
-            join_all([element(a) for a in call.args if isinstance(a, (dom.Tuple, dom.Seq))]) or dom.UNKNOWN
-        ),
+        lambda c: dom.Seq(join_all([element(a) for a in c.args if isinstance(a, (dom.Tuple, dom.Seq))]) or dom.UNKNOWN),
     ),
 }
 

@@ -33,6 +33,7 @@ CALLERS = 200  # functions around an export that are looked at
 REEXPORTS = 8  # modules that a name is passed on through
 _MAY_EXPORT = re.compile(r"\bexport\(|_export\(|to_onnx\(|2onnx\(")
 _EXPORTING = re.compile(r"torch\.onnx\.(?:utils\.)?(?:_|dynamo_)?export(?:_to_pretty_string)?|torch\.export\.export")
+_GIVEN = re.compile(r"onnx\.(?:dynamo_)?export\(\s*+(?:model\s*+=\s*+)?([\w.]++)")
 _WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method, and functions of libraries
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
@@ -131,6 +132,7 @@ class Reach:
         bounded = bool(self.roots) and not self.unbounded and any(self.is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         named = {**self._unbuilt(modules, own), **refused(modules, [root[:2] for root in self.roots], own)}
+        named |= {c: why for c in own if (why := _exports_parts(c))}
         unheld = self._unheld(own)
         for c, reason in own.items():
             if c in named:
@@ -318,9 +320,7 @@ class Reach:
 
     def _named_by_configs(self) -> frozenset[str] | None:
         """The words of the config files that an export names in so many words; None where it takes any config."""
-        waiting = [
-            (info, p) for info, name, _ in self.roots for p in _CONFIG.findall(source_of(info, name.partition(".")[0]))
-        ]
+        waiting = [(i, p) for i, name, _ in self.roots for p in _CONFIG.findall(source_of(i, name.partition(".")[0]))]
         words: dict[ModuleInfo, list[str]] = {}
         for info, path in waiting:  # it grows meanwhile
             config = info.project.module(path.removesuffix(".py").replace("/", "."), info)
@@ -388,7 +388,8 @@ class Reach:
         if self._in_folder(c.module, _DEMO_FOLDERS):
             return "defined in a demo"
         below = self._parts(c.module)[1 + (self._parts(c.module)[0] == "src") : -1]
-        if self._in_folder(c.module, _VENDORED_FOLDERS) or not _COPIED.isdisjoint(below):
+        copied = any(self._parts(c.module)[: len(copy)] == copy for copy in self._copies)
+        if copied or self._in_folder(c.module, _VENDORED_FOLDERS) or not _COPIED.isdisjoint(below):
             return _VENDORED
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
@@ -428,6 +429,13 @@ class Reach:
         own = len(word.findall(c.text)) + sum(len(word.findall(u.text)) for u in makers)
         return makers[0].qualname if sum(counts) == own else ""
 
+    @cached_property
+    def _copies(self) -> frozenset[Sequence[str]]:
+        """The folders below the top that hold the repository of such a library: its package, and its `setup.py`."""
+        paths = [self._parts(info) for info in self.modules]
+        libraries = {path[:i] for path in paths for i, name in enumerate(path[:-1]) if i and name in _COPIED}
+        return frozenset(path[:-1] for path in paths if path[-1] == "setup" and path[:-1] in libraries)
+
     def _in_folder(self, info: ModuleInfo, names: Sequence[str]) -> bool:
         return any(part.lower() in names for part in self._parts(info)[:-1])
 
@@ -451,6 +459,13 @@ def _runs_nowhere(c: ClassInfo) -> str:
     if "jit.script(" in text and not has_layers(c) and _SCRIPTS_ITSELF.search(text) and "onnx" not in text.lower():
         return _SCRIPTED
     return ""
+
+
+def _exports_parts(c: ClassInfo) -> str:
+    """Why a class is not exported that has a method which exports modules that it holds; empty where it may be."""
+    methods = [u for u in c.methods.values() if may_export(u.text) and _GIVEN.search(u.text)]
+    parts = all(given.startswith("self.") for u in methods for given in _GIVEN.findall(u.text))
+    return f"`{methods[0].name}` exports its parts one by one" if methods and parts else ""
 
 
 def _fills_its_input(forward: FunctionUnit) -> bool:

@@ -81,15 +81,16 @@ class Writes(Emitter):
         kind = self._kind_of_state(frame, owner.object, name, v, augmented)
         if not kind:
             return
-        if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
+        cls = owner.object.cls
+        if kind == "cache" and self._on_every_way(cls) and not self._read_on_the_way(cls, name):
             return  # made anew before anything reads it
         if liveness.assigned_above(frame.body.function.body, frame.statement_node, name):
             return
-        read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
+        read = kind == "buffer" or self.reads.read_elsewhere(cls, name)
         if kind not in ("buffer", "cache"):
-            read = read and self.reads.read_by_forward(owner.object.cls, name, frame.unit)
+            read = read and self.reads.read_by_forward(cls, name, frame.unit)
         made = (n for f in self.frames for n in liveness.made_once(f.body, f.statement_node))
-        if kind != "cache" and any(self.reads.reset(owner.object.cls, n) for n in made):
+        if kind != "cache" and any(self.reads.reset(cls, n) for n in made):
             kind = "memo"  # the export makes it anew, as does who resets it
         sure = kind != "cache" or any(
             d.sure for d in ((v.dims or ()) if isinstance(v, dom.Tensor) else (v,)) if isinstance(d, dom.Dim)

@@ -104,9 +104,7 @@ def negated_division(engine: Lowering, node: ast.BinOp, left: dom.Value) -> None
         size_use(engine, node, obs.SizeDivision, "negative-division", "//", left)
 
 
-def counted(
-    engine: Lowering, kind: type[obs.SizeUse], form: str, name: str, args: Sequence[dom.Value], node: ast.AST
-) -> None:
+def counted(engine: Lowering, kind: type[obs.SizeUse], form: str, name: str, args: dom.Args, node: ast.AST) -> None:
     """A function takes a size for a number: `divmod(n, k)`, `torch._check(n <= 8)`."""
     size_use(engine, node, kind, form, name, next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None))
 

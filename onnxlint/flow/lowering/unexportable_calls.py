@@ -201,9 +201,8 @@ def guarded(engine: Lowering, depth: int = 0) -> bool:
     be a way without it. An `if` that is decided is none around a kernel of the project's own."""
     frames = [f for f in engine.frames[-depth:] if not f.body.of_file and f.statement_node is not None]
     own = any(f.unit is not None and f.unit.of_autograd for f in engine.frames[-1:])  # none runs around an entry point
-    return any(
-        f.statement_node in _guarded(f.body.function) and not (own and f.is_certain(f.statement_node)) for f in frames
-    )
+    arms = (f for f in frames if f.statement_node in _guarded(f.body.function))
+    return any(not (own and f.is_certain(f.statement_node)) for f in arms)
 
 
 @lru_cache(maxsize=256)

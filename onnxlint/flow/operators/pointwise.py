@@ -40,6 +40,8 @@ def _same(call: Call) -> Value:
     elif call.op == "type_as":
         kind = next((v.kind for v in call.args[1:] if isinstance(v, Tensor)), None)
     result = like(call, t.dims, t.lead, kind)
+    if call.op in ("to", "type_as"):  # of another tensor only the kind and the device
+        result.source, result.guessed, result.trace = t.source, t.guessed, t.trace
     if call.op in ("contiguous", "detach", "to", "cpu"):
         result.view = t.view
     if call.op in ("contiguous", "detach", "to", "cpu", "tril", "triu"):

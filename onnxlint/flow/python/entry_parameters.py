@@ -353,9 +353,8 @@ def _holder_of_tensors(engine: InContext, cls: ClassInfo) -> dom.Value:
 def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
     """The names that the body of a class annotates, with the annotations."""
     body: list[ast.stmt] = ast.parse(textwrap.dedent(text)).body[0].body  # type: ignore[attr-defined]
-    return tuple(
-        (s.target.id, s.annotation) for s in body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
-    )
+    annotated = (s for s in body if isinstance(s, ast.AnnAssign))
+    return tuple((s.target.id, s.annotation) for s in annotated if isinstance(s.target, ast.Name))
 
 
 def _subscripted(engine: InContext, node: ast.Subscript, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:

@@ -12,16 +12,6 @@ from onnxlint.base.records import Location, ModelReport, ModelStatus, Outcome
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.userspace import is_own, is_user_code, relative
 
-_SIGNALS: dict[int, str] = {
-    signal.SIGSEGV: "segmentation fault",
-    signal.SIGABRT: "abort",
-    signal.SIGFPE: "arithmetic fault",
-    signal.SIGILL: "illegal instruction",
-    signal.SIGBUS: "bad memory access",
-    signal.SIGXCPU: "its limit of CPU time",
-    signal.SIGXFSZ: "its limit of the size of files",
-    signal.SIGKILL: "most likely by the system, which had run out of memory",
-}
 _TRACE_LINE = re.compile(r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.*)$')
 
 
@@ -39,8 +29,9 @@ class Death:
 def by_signal(number: int) -> str:
     """Say that a signal ended the process."""
     names = {one.value: one.name for one in signal.Signals}
-    meaning = f" ({_SIGNALS[number]})" if number in _SIGNALS else ""
-    return f"the process was killed by {names.get(number, f'signal {number}')}{meaning}"
+    out_of_memory = "most likely by the system, which had run out of memory"
+    meaning = out_of_memory if number == signal.SIGKILL else signal.strsignal(number)
+    return f"the process was killed by {f'{names[number]} ({meaning})' if number in names else f'signal {number}'}"
 
 
 def trace_frames(trace: str, root: str, limit: int = 8) -> tuple[Location, ...]:

@@ -18,17 +18,8 @@ _LONGEST = 12  # lines of a span that are shown
 _MOST_LINES = 20_000  # of a file whose tokens are told apart
 _LONGEST_LINE = 2000  # characters that are shown
 
-_KINDS: Sequence[tuple[_TokenType, str]] = (
-    (Comment, "c"),
-    (String, "s"),
-    (Number, "n"),
-    (Keyword, "k"),
-    (Operator.Word, "k"),
-    (Name.Function, "f"),
-    (Name.Class, "f"),
-    (Name.Decorator, "d"),
-    (Name.Builtin.Pseudo, "p"),
-)
+_TYPES = Comment, String, Number, Keyword, Operator.Word, Name.Function, Name.Class, Name.Decorator, Name.Builtin.Pseudo
+_KINDS: Sequence[tuple[_TokenType, str]] = tuple(zip(_TYPES, "csnkkffdp", strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -522,6 +522,35 @@ def test_a_well_known_library_is_a_copy_below_the_top_and_the_project_at_it(file
 
 
 @pytest.mark.parametrize(
+    ("file", "setup", "copied"),
+    [
+        ("det/projects/mask/head.py", "det/setup.py", True),
+        ("det/projects/mask/head.py", "setup.py", False),
+        ("seg/projects/mask/head.py", "det/setup.py", False),
+    ],
+)
+def test_beside_a_library_and_its_setup_all_is_a_copy(file: str, setup: str, copied: bool) -> None:
+    """The whole repository was copied, with its projects and tools."""
+    files = {"model.py": _net("Net"), "det/detectron2/roi.py": _net("Roi"), setup: "import torch\n"}
+    reason = "another project's code, which this one holds a copy of"
+    assert _outside({**files, file: _net("Head")})[file] == reason * copied
+
+
+@pytest.mark.parametrize(
+    ("exported", "outside"),
+    [
+        (["self.encoder", "self.decoder"], "`save` exports its parts one by one"),
+        (["self.encoder", "self"], ""),
+        (["model"], ""),
+    ],
+)
+def test_a_model_whose_parts_are_exported_one_by_one_is_not_exported_itself(exported: list[str], outside: str) -> None:
+    calls = "".join(f"        torch.onnx.export({model}, torch.zeros(1, 3), 'm')\n" for model in exported)
+    model = _net("Whole").replace("    def", f"    def save(self, model):\n{calls}    def", 1)
+    assert _outside({"model.py": model, "net.py": _net("Net")})["model.py"] == outside
+
+
+@pytest.mark.parametrize(
     ("file", "name", "outside"),
     [
         ("nets/losses/one.py", "One", True),

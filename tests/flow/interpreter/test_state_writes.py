@@ -69,6 +69,32 @@ class M(nn.Module):
     assert told(source) == ["StateWrite cache: self.grid"]
 
 
+@pytest.mark.parametrize(
+    ("first", "expected"), [("", []), ("y = y + self.past\n        ", ["StateWrite cache: self.past"])]
+)
+def test_what_a_part_makes_anew_in_each_of_its_runs_is_no_cache(first: str, expected: list[str]) -> None:
+    """Whether the part runs is another question."""
+    source = f"""
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.past = torch.zeros(1, 4)
+    def forward(self, y):
+        {first}self.past = torch.zeros(y.shape[0], 4).type_as(y)
+        return self.step(y)
+    def step(self, y):
+        return y + self.past
+
+class M(nn.Module):
+    def __init__(self, deep):
+        super().__init__()
+        self.part, self.deep = Part(), deep
+    def forward(self, x):
+        return self.part(x) if self.deep else x
+"""
+    assert told(source) == expected
+
+
 MEMO = """
 class M(nn.Module):
     def __init__(self):

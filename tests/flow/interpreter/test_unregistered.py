@@ -29,8 +29,13 @@ class Frozen(nn.Module):
     def forward(self, x: Tensor):
         return self.scale(x)
 
+def load_part(name, device):
+    return nn.Linear(4, 4).to(device)
+
 class M(nn.Module):
-    def __init__(self, model):
+    def __init__(
+        self, model
+    ):
         super().__init__()
         self.model = model
         {made}
@@ -47,12 +52,19 @@ LEFT_OUT = {
     "one that freezes itself": "self.parts = [Frozen()]",
     "one that freezes itself, in eval mode": "frozen = Frozen().eval()\n        self.parts = [frozen]",
     "one that it is given": "self.parts = [model]",
+    "all that it is given": "self.parts = model",
+    "one that a function loads": "self.parts = [load_part('tiny', 'cpu')]",
+    "one that was made before": "part = nn.Linear(4, 4)\n        self.parts = [part]",
     "around what an attribute holds": "self.parts = [Block(layer, 4) for layer in self.model.layers]",
 }
 HIDDEN = {
     "keyed by text and by tuples": KEYED,
     "one that it is given, which a layer is made of": "self.parts = [Block(model, 4)]",
     "weights": "self.parts = [nn.Linear(4, 4)]",
+    "one that was made before, twice": "part = nn.Linear(4, 4)\n        self.parts = [part] * 2",
+    "a list that was made before": "parts = [nn.Linear(4, 4), nn.Linear(4, 4)]\n        self.parts = parts",
+    "one to which others come": "part = nn.Linear(4, 4)\n        self.parts = [part]\n"
+    "        self.parts.append(nn.Linear(4, 4))",
     "one that freezes itself and one that does not": "self.parts = [Frozen(), nn.Linear(4, 4)]",
     "dropout": "self.parts = [nn.Dropout(0.1)]",
     "around what is made here": "self.parts = [Block(nn.Linear(4, 4), n) for n in self.model.sizes]",

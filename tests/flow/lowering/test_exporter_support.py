@@ -218,7 +218,11 @@ def test_reductions_take_truth_values_from_opset_20(opset: int, count: int) -> N
 CONSTANTS = {
     "a diagonal of ones": ("return x @ torch.diag(torch.ones(4))", []),
     "blocks of constants": ("return x @ torch.block_diag(torch.eye(2), torch.full((2, 2), 3.0))", []),
-    "as long as an input": ("return x @ torch.diag(torch.arange(x.shape[0]))", ["torchscript"]),
+    "of the kind of an input": (
+        "return x @ torch.diag(torch.ones(4).to(x)) @ torch.diag(torch.ones(4).type_as(x))",
+        [],
+    ),
+    "as long as an input": ("return x @ torch.diag(torch.arange(x.shape[0]).to(x))", ["torchscript"]),
     "an input's": ("return torch.diag(x[0])", ["torchscript"]),
     "a weight's": ("return x @ torch.diag(self.scale)", ["torchscript"]),
     "of what is not known": ("return torch.take_along_dim(load(), torch.arange(4).view(2, 2), 1)", ["torchscript"]),

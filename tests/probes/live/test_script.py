@@ -46,7 +46,7 @@ def test_a_program_is_run_with_its_arguments_where_we_are_and_without_a_trace_of
     ("deed", "ending"),
     [
         ("raise SystemExit(7)", "ended with exit status 7"),
-        ("import os; os.kill(os.getpid(), 11)", "was killed by SIGSEGV (segmentation fault)"),
+        ("import os; os.kill(os.getpid(), 11)", "was killed by SIGSEGV (Segmentation fault)"),
         ("pass", None),
     ],
 )

@@ -40,7 +40,7 @@ DEATHS = {  # outcome, what the detail says, the line that it names
     "hangs_in_c": (Outcome.TIMEOUT, "did not finish within 4 s", 15),
     "hangs_in_python": (Outcome.TIMEOUT, "did not finish within 4 s", (14, 15)),
     "leaves_in_forward": (Outcome.CRASH, "ended itself with exit status 0", 15),
-    "segfaults": (Outcome.CRASH, "killed by SIGSEGV (segmentation fault)", 15),
+    "segfaults": (Outcome.CRASH, "killed by SIGSEGV (Segmentation fault)", 15),
     "terminates_itself": (Outcome.CRASH, "killed by SIGTERM", None),
 }
 if confines_signals():

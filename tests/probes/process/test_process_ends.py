@@ -45,8 +45,8 @@ def test_the_trace_of_the_current_thread_comes_first_and_torch_is_left_out() -> 
 
 
 def test_a_signal_is_named_with_what_it_means_and_one_without_a_name_by_its_number() -> None:
-    assert by_signal(signal.SIGSEGV) == "the process was killed by SIGSEGV (segmentation fault)"
-    assert by_signal(signal.SIGUSR1) == "the process was killed by SIGUSR1"
+    assert by_signal(signal.SIGSEGV) == "the process was killed by SIGSEGV (Segmentation fault)"
+    assert by_signal(signal.SIGUSR1) == "the process was killed by SIGUSR1 (User defined signal 1)"
     assert by_signal(signal.SIGRTMIN + 1) == f"the process was killed by signal {signal.SIGRTMIN + 1}"
 
 
