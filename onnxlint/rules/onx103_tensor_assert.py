@@ -2,8 +2,9 @@ import libcst as cst
 
 from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import Assertion
+from onnxlint.rules.engine.observed_file import ValueProvider
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
-from onnxlint.rules.engine.site import Site, tight
+from onnxlint.rules.engine.site import Site, tight, variables
 from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 _EAGER = "not torch.onnx.is_in_onnx_export()"
@@ -18,9 +19,11 @@ class TensorAssert(Rule):
         if assertion.reads in ("data", "weight"):
             statement = self.parent(node)
             word = "assert" if isinstance(statement, cst.Assert) else "validating `if`"
-            # Of a size, dynamo's second, strict attempt asserts one comparison with a message as it stands.
-            plain = isinstance(statement, cst.Assert) and isinstance(statement.msg, _FIXED)
-            kept = plain and assertion.sized and isinstance(node, cst.Comparison) and len(node.comparisons) == 1
+            kinds, kept = (self.get_metadata(ValueProvider, name, "") for name in variables(node)), False
+            match node:  # dynamo's second, strict attempt asserts as it stands what is asked once, in fixed words
+                case cst.Comparison(_, [_]) | cst.Call(cst.Attribute(attr=cst.Name("all" | "any")), []):
+                    plain = isinstance(statement, cst.Assert) and isinstance(statement.msg, _FIXED)
+                    kept = plain and (assertion.sized or not any(k.startswith(("dim", "sizes")) for k in kinds))
             message = f"the {word} reads the value of a tensor: `{self.source(node)}`"
             yield Objection(message, severity=Severity.NOTE if kept else None, about="assertions")
 

@@ -404,10 +404,16 @@ def test_a_tensor_made_of_sizes_holds_sizes(use: str, code: str) -> None:
         ("assert y.shape[0] == k, f'not {y.shape}'", True),
         ("assert k < y.shape[0] < 9", True),
         ("if y.shape[0] != k:\n    raise ValueError", True),
-        ("assert y.sum() == k", True),
+        ("assert y.sum() == k", False),
+        ("assert not y.sum() == k", True),
+        ("assert (y > k).all(), 'too small'", False),
+        ("assert (y > k).all(), y", True),
+        ("assert (y > k).any(0)[0]", True),
     ],
 )
-def test_one_comparison_of_a_size_that_depends_on_data_is_asserted_in_the_file_too(check: str, told: bool) -> None:
+def test_what_is_asked_once_of_data_or_of_a_size_that_depends_on_it_is_asserted_in_the_file_too(
+    check: str, told: bool
+) -> None:
     assert ("ONX103" in codes(f"y = x[x > 0]\n{check}\nreturn y")) is told
 
 

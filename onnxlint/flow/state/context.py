@@ -32,9 +32,7 @@ class Context:
     describing: int = 0  # how deep in annotations of records
     aliases: frozenset[tuple[str, str]] = frozenset()  # those of types that are being followed
     _made: dict[Context, Context] = field(default_factory=dict, repr=False, compare=False)
-    changed: dict[tuple[tuple[str, Any], ...], Context] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    changed: dict[tuple[Any, ...], Context] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def but(self, **changes: Any) -> Context:
         """This context with other values. Raises TypeError for one that it does not have."""

@@ -14,12 +14,10 @@ OURS = sys.modules["sitecustomize"]
 
 sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
 sys.path_importer_cache.pop(HERE, None)
-address, root, prefix, before = (
-    os.environ.pop(f"ONNXLINT_{name}", "") for name in ("CHANNEL", "ROOT", "PREFIX", "PYTHONPATH")
-)
+address, root, prefix, path = (os.environ.pop(f"ONNXLINT_{n}", "") for n in ("CHANNEL", "ROOT", "PREFIX", "PYTHONPATH"))
 os.environ.pop("PYTHONPATH", None)
-if before:
-    os.environ["PYTHONPATH"] = before
+if path:
+    os.environ["PYTHONPATH"] = path
 
 if address and prefix == sys.prefix and "ONNXLINT_PROBES" not in os.environ:
     path_before = list(sys.path)
