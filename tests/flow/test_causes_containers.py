@@ -46,6 +46,17 @@ CASES = {
                     x = block(x)
                 return x
     """,
+    "a module by the number of channels": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.down = nn.ModuleDict()
+                self.down.update({f"{n}_2": nn.Conv2d(n, n, 1) for n in (4, 8)})
+                self.up = nn.ModuleDict({"4": nn.Conv2d(4, 4, 1)})
+            def forward(self, x):
+                x = self.down[f"{x.size(1)}_2"](x)
+                return self.up[f"{x.size(1)}"](x) + self.up[x.size(1)](x)  # expect: ONX208
+    """,
     "a ModuleDict by key, items and values": """
         class Block(nn.Module):
             def forward(self, x):

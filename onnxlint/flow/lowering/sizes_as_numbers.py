@@ -139,10 +139,11 @@ def looked_up(engine: Lowering, owner: dom.Value, key: dom.Value, node: ast.AST,
 
 
 def _by_size(engine: Lowering, owner: dom.Value, key: dom.Dim, node: ast.AST, how: str, hashed: bool) -> None:
-    word = key.site.how if key.site is not None and not isinstance(owner, dom.Layer) else ""
+    word = key.site.how if key.site is not None else ""
     if word.startswith("f-string"):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
-    plain = "key: module" if isinstance(owner, dom.Layer) and hashed else "key"
+    layer = isinstance(owner, dom.Layer)
+    plain, word = "key: module" if layer and hashed else "key", "" if layer else word
     size_use(engine, node, obs.SizeKey, "key: number" if word else "key: kept" if how == "=" else plain, how, key)
 
 

@@ -111,9 +111,9 @@ def like(call: Call, dims: shapes.Dims | None, lead: dom.Extent | None = None, k
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
     source = dom.common_source(tensors)
     fixed = source in ("weight", "made")
-    if fixed and any(dom.UNKNOWN in dom.contents(v) for v in call.args):  # a list of what layers give, mostly
+    traced = call.engine.context.tracing  # what is not known there, or what a list holds, may depend on the inputs
+    if fixed and any(dom.UNKNOWN in ((v, *dom.contents(v)) if traced else dom.contents(v)) for v in call.args):
         source = "input"
-    # What is not known may well depend on the inputs.
     hidden = fixed and (source == "input" or dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
     return dom.Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
 
