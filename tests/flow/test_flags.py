@@ -335,3 +335,19 @@ class M(nn.Module):
         return x * x.max().item()
 """.replace(f"{flag}=False", f"{flag}={default}")
     assert {line for _, line, _ in findings_of(source)} == lines
+
+
+@pytest.mark.parametrize(("default", "shown"), [("''", True), ("'nearest'", False), ("None", False)])
+def test_no_text_by_default_chooses_no_arm(default: str, shown: bool) -> None:
+    """Who builds the model says which: with `upsampler=''` it would do nothing."""
+    source = f"""
+class M(nn.Module):
+    def __init__(self, upsampler={default}):
+        super().__init__()
+        self.upsampler = upsampler
+    def forward(self, x: Tensor):
+        if self.upsampler == "pixelshuffle":
+            x = x + x.sum().item()
+        return x
+"""
+    assert bool(findings_of(source)) is shown

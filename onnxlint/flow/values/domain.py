@@ -669,9 +669,9 @@ def is_text(v: Value) -> bool:
 
 
 def is_switch(default: object) -> bool:
-    """True for a default that says which arm is taken, or is too small for a file, as opposed to a size."""
+    """True for a default that says which arm is taken, or is too small for a file; a size, or no text, does not."""
     none = isinstance(default, (int, float)) and default <= 0
-    return none or is_lost(default) or isinstance(default, (bool, str)) or default is None
+    return none or is_lost(default) or default is None or (isinstance(default, (bool, str)) and default != "")
 
 
 def is_lost(number: object) -> bool:
