@@ -25,7 +25,8 @@ one repository, 14 false), and 20 hazards missed. Of the nineteenth, 22 reposito
 hazards missed. Of the twenty-first, 16 repositories have 22 of 47 true (22 unhelpful, 7 of one cause, 3 false), and 20
 hazards missed. Of the twenty-second, 15 repositories have 29 of 58 true (23 unhelpful, 6 false), and 12 hazards missed;
 six of them show nothing. Of the twenty-third, twelve repositories have 15 of 26 true (9 unhelpful, 2 false), and were
-not searched for what is missed; four of them show nothing.
+not searched for what is missed; four of them show nothing. Of the twenty-fourth, eleven repositories have 16 of 26 true
+(5 unhelpful, 5 false, 3 of them of one cause), and 10 hazards missed; four of them show nothing.
 
     python tests/field/score.py FOLDER [--onnxlint COMMAND]
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import told
+from analysing import findings_of, told
 
 TRAINING = {
     "a name for it": "is_training = {p} is not None\nif is_training:\n    x = x + torch.rand(3)\nreturn x",
@@ -48,3 +48,26 @@ def test_what_has_no_default_is_passed() -> None:
 def test_a_mask_that_a_loss_takes_too_is_an_input(name: str) -> None:
     """It may be passed without any label."""
     assert _observed(TRAINING["a loss"], name) != []
+
+
+@pytest.mark.parametrize(
+    ("test", "codes"),
+    [
+        ('batch["mode"] == "training"', set()),
+        ('self.phase != "train"', {"ONX401"}),
+        ('self.phase == "valid"', {"ONX401"}),
+    ],
+)
+def test_an_exported_model_is_in_no_mode_of_training(test: str, codes: set[str]) -> None:
+    source = f"""
+class M(nn.Module):
+    def __init__(self, phase):
+        super().__init__()
+        self.phase = phase
+    def forward(self, batch):
+        x = torch.relu(batch["x"])
+        if {test}:
+            x = x + x.sum().item()
+        return x
+"""
+    assert {code for code, *_ in findings_of(source)} == codes

@@ -93,7 +93,7 @@ def _by_table(call: Call, entry: Op, op: str) -> dom.Value:
         return kind(site, t.fixed, trace=t.trace)
     result = result_by_table(call, entry.returns)
     if entry.view and isinstance(result, dom.Tensor):
-        return replace(result, view=call.tensor.view or op)
+        return replace(result, view=op if call.tensor.view in (None, "index", "select", "row") else call.tensor.view)
     return result
 
 

@@ -318,18 +318,17 @@ def _compare_literals(operator: ast.cmpop, a: dom.Const, b: dom.Const) -> dom.Va
 def _compare_defaults(operator: ast.cmpop, left: dom.Value, right: dom.Value) -> dom.Config | None:
     """A comparison with a default: `mode == "x"`, `mode in ("x", "y")`, `mode is None`."""
     a, b = dom.or_default(left), dom.or_default(right)
-    if isinstance(b, dom.Const) and "flash" in str(b.literal) and isinstance(a, (dom.Config, dom.Unknown)):
-        return dom.Config(default=dom.Const(isinstance(operator, ast.NotEq)))  # kernels, of which no file is made
+    apart = isinstance(b, dom.Const) and ("flash" in str(b.literal) or b.literal in ("train", "training"))
+    if apart and isinstance(a, (dom.Config, dom.Unknown)):  # kernels and a mode of which no file is made
+        return dom.Config(default=dom.Const(isinstance(operator, ast.NotEq)))
     if (a is left and b is right) or not isinstance(a, dom.Const):
         return None
     if isinstance(b, dom.Tuple) and isinstance(operator, (ast.In, ast.NotIn)):
         decided = all(isinstance(v, dom.Const) for v in b.items)
         return dom.Config(default=dom.Const((a in b.items) is isinstance(operator, ast.In))) if decided else None
-    if not isinstance(b, dom.Const):
-        return None
-    if isinstance(operator, (ast.Is, ast.IsNot)):
+    if isinstance(b, dom.Const) and isinstance(operator, (ast.Is, ast.IsNot)):
         return dom.Config(default=dom.Const((a == b) is isinstance(operator, ast.Is)))
-    result = _compare_literals(operator, a, b)
+    result = _compare_literals(operator, a, b) if isinstance(b, dom.Const) else None
     return dom.Config(default=result) if isinstance(result, dom.Const) else None
 
 

@@ -100,10 +100,11 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 @lru_cache(maxsize=256)
 def one_for_each_module(loop: ast.For | ast.AsyncFor | ast.comprehension, whole: ast.AST) -> bool:
-    """True for `for i, x in enumerate(xs)` around `self.parts[i]`: the model has as many parts as turns."""
+    """True for `for i, x in enumerate(xs)` around `self.parts[i]` or `getattr(self, f"part{i}")`: one for each turn."""
     match loop.target, loop.iter:
         case ast.Tuple([ast.Name(number), *_]), ast.Call(ast.Name("enumerate")):
             nodes = (n for n in ast.walk(whole) if isinstance(n, ast.Subscript))
             parts = [n for n in nodes if getattr(n.slice, "id", "") == number and isinstance(n.value, ast.Attribute)]
-            return any(getattr(getattr(n.value, "value", None), "id", "") == "self" for n in parts)
+            by_name = re.search(rf"getattr\(self, [^,)]*\b{number}\b", ast.unparse(whole)) is not None
+            return by_name or any(getattr(getattr(n.value, "value", None), "id", "") == "self" for n in parts)
     return False

@@ -312,6 +312,8 @@ def test_a_loop_over_one_row_for_each_module_of_the_model() -> None:
     body = "for i, row in enumerate(x):\n    total = self.parts[i](row)\nreturn total"
     assert told(model(body)) == []
     assert kinds(model(body.replace("self.parts[i](row)", "self.net(row)"))) == ["Loop"]
+    assert kinds(model(body.replace("self.parts[i](row)", "getattr(self, f'part{i}')(row)"))) == []
+    assert kinds(model(body.replace("self.parts[i](row)", "getattr(self, 'part')(row * i)"))) == ["Loop"]
     assert kinds(model("return sum([self.parts[i](row) for i, row in enumerate(x)])")) == []
     assert kinds(model("return sum([self.net(row) for i, row in enumerate(x)])")) == ["Loop"]
 

@@ -39,6 +39,10 @@ WRITES = {
         "y = self.lin(x)\nfor column in y.unbind(1):\n    column.add_(1)\nreturn y",
         ["ViewWrite: column.add_(1)"],
     ),
+    "a write through a part of a row": (
+        "y = self.lin(x)\ny[0].narrow(0, 0, 2).add_(1)\ny[0].select(0, 1).fill_(1)\ny[0][1].mul_(2)\nreturn y",
+        ["ViewWrite: y[0].narrow(0, 0, 2).add_(1)"],
+    ),
     "a write through a part on the spot": (
         "y = self.lin(x)\ny.narrow(1, 0, 2).add_(1)\ny.unsqueeze(0).mul_(2)\ny.squeeze(1).mul_(2)\nreturn y",
         [
