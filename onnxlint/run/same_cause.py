@@ -66,7 +66,7 @@ def _blocks(findings: Sequence[Finding], sources: Sources) -> Iterator[list[Find
     """What is found in the block of a branch or a loop that is told, and whose rule makes it a part of that."""
     suspected = (f for f in findings if f.verdict is VerdictKind.SUSPECTED and not hidden(f))
     for members in grouped(suspected, lambda f: (f.span.path, f.symbol)).values():
-        while members:
+        while 1 < len(members) <= 60:  # of more, each is shown
             head, *rest = sorted(members, key=lambda f: f.span.line)
             parts = [f for f in rest if head.code in load_catalogue()[f.code].part_of and _below(head, f, sources)]
             members = [f for f in rest if f not in parts]
