@@ -33,7 +33,7 @@ NOT_PROBED = {  # what the reason says, and the line that it names
     "raises_on_import": ("RuntimeError: the weights are not on this machine", 6),
 }
 DEATHS = {  # outcome, what the detail says, the line that it names
-    "aborts": (Outcome.CRASH, "killed by SIGABRT (abort), saying `terminate called after throwing", 16),
+    "aborts": (Outcome.CRASH, "killed by SIGABRT (Aborted), saying `terminate called after throwing", 16),
     "closes_descriptors": (Outcome.CRASH, "closed the file descriptors of its process", None),
     "eats_memory": (Outcome.CRASH, "exceeded the memory limit of 1.0 GiB", 15),
     "exits_in_forward": (Outcome.CRASH, "called `sys.exit(3)`", 15),
