@@ -15,11 +15,10 @@ _WEIGHTLESS = re.compile(r"(?:Pool\dd|Pad\dd|Identity|Flatten|Upsample|(?:[a-z]L
 
 
 def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
-    """True for modules that nobody has to register: without weights, frozen, around such as an attribute holds, given
-    to the constructor, one alone (`[parent]` is how to hide it); and for those registered beside their container."""
-    alone = rf"\bself\.{name} *= *(?:\[[a-z_]\w*+(?:\([^()\n]*\))?+\]|([a-z_]\w*+)(?! *[.(\[]))(?! *[*+])"
-    only, filled = re.search(alone, text), re.search(rf"self\.{name}(?: *\+=|\.(?:append|extend|insert)\()", text)
-    if only and not filled and re.search(rf"def __init__\(\s*self\b[^)]*\b{only[1] or ''}\b", text):
+    """True for modules that nobody has to register: without weights, frozen, around such as an attribute holds, one
+    alone (`[parent]` is how to hide it); and for those that are registered beside their container."""
+    alone = re.search(rf"\bself\.{name} *= *\[[a-z_]\w*+(?:\([^()\n]*\))?+\](?! *[*+])", text)
+    if alone and not re.search(rf"self\.{name}(?: *\+=|\.(?:append|extend|insert)\()", text):
         return True
     if "add_module" in text or re.search(rf"\b(?:Module(?:List|Dict)|Sequential)\([^#\n]*\bself\.{name}\b", text):
         return True

@@ -52,7 +52,6 @@ LEFT_OUT = {
     "one that freezes itself": "self.parts = [Frozen()]",
     "one that freezes itself, in eval mode": "frozen = Frozen().eval()\n        self.parts = [frozen]",
     "one that it is given": "self.parts = [model]",
-    "all that it is given": "self.parts = model",
     "one that a function loads": "self.parts = [load_part('tiny', 'cpu')]",
     "one that was made before": "part = nn.Linear(4, 4)\n        self.parts = [part]",
     "around what an attribute holds": "self.parts = [Block(layer, 4) for layer in self.model.layers]",
@@ -90,3 +89,16 @@ def test_a_list_that_forward_does_not_go_through_hides_nothing_from_an_export() 
             "forward(self, x: Tensor):\n        return x\n    def walk(self, x):\n        for",
         )
     )
+
+
+def test_a_list_of_modules_that_the_constructor_is_given_is_no_less_hidden() -> None:
+    built = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stack = M([nn.Linear(4, 4), nn.BatchNorm1d(4)])
+    def forward(self, x: Tensor):
+        return self.stack(x)
+"""
+    source = SOURCE.format(made="self.parts = model") + built
+    assert [code for code, *_ in findings_of(source)] == ["ONX306"]
