@@ -14,6 +14,7 @@ import importlib.util
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from pathlib import Path
 
 RIVAL = "torchfix"
 RIVAL_FILES = 60
+REPEATS = 3  # cold runs, each between two of `ast.parse`; the medians count
 # Ratios: cold CPU to ast.parse, cold wall to its CPU, then CPU to cold CPU; and GB of all processes together.
 LIMITS = {"cold": 7.5, "earlier": 1.5, "wall": 0.6, "warm": 0.05, "one leaf": 0.2, "one central": 0.2, "memory": 1.2}
 CENTRAL = "modeling_utils.py"  # of transformers; elsewhere the file that most others name
@@ -198,11 +200,14 @@ def measure(folder: Path, scratch: Path, table: Table, against: str | None) -> N
     )
     cache, command = scratch / "cache", [*CHECK, tree.name]
     parse = [sys.executable, "-c", PARSE, str(tree)]
-    before = [took(parse).cpu for _ in range(2)]
-    cold = took(command, tree.parent, cache)
-    bases = sorted([*before, *(took(parse).cpu for _ in range(3))])
-    base = bases[2]  # machines change their speed meanwhile: one took 10.1 to 16.0 s for the same files within the hour
-    table.row("ast.parse", f"{bases[0]:.1f} to {bases[-1]:.1f} s CPU, median {base:.1f}")
+    bases, colds = [], []
+    for _ in range(REPEATS):  # machines change their speed: one took 10.1 to 16.0 s for the same files within the hour
+        bases.append(took(parse).cpu)
+        shutil.rmtree(cache, ignore_errors=True)
+        colds.append(took(command, tree.parent, cache))
+        bases.append(took(parse).cpu)
+    base, cold = statistics.median(bases), sorted(colds, key=lambda one: one.cpu)[REPEATS // 2]
+    table.row("ast.parse", f"{min(bases):.1f} to {max(bases):.1f} s CPU, median {base:.1f}")
     table.row("cold, CPU", f"{cold.cpu:.1f} s, {lines / cold.cpu:,.0f} lines/s", cold.cpu / base, "ast.parse", "cold")
     if against is not None:
         code, uncached = code_of(against, scratch / "earlier"), [*command, "--no-cache"]

@@ -36,13 +36,13 @@ _TAKE_LISTS = "cat|concat|stack|hstack|vstack|is_tensor|tensor|as_tensor|jit|nn|
 _OF_ANY_TENSOR = "detach|clone|cpu|cuda|to|float|half|contiguous"  # of a tensor as a whole nobody does it row by row
 _PLAIN_NAMES = frozenset(NAMES["plain-parameters"])
 _LISTS = r"\(?(?:list|tuple)\b(?:, ?(?:list|tuple))*\)?\)"
-_DOCUMENTED = r"^\s+(\w+) ?[(:] ?[lL]ist(?:\[| of )(?:torch\.)?[tT]ensors?\b"
+_DOCUMENTED = r"\n\s++(\w++) ?[(:] ?[lL]ist(?:\[| of )(?:torch\.)?[tT]ensors?\b"
 _REFUSED = rf"if not isinstance\((\w+), {_LISTS}:\s+raise\b|assert isinstance\((\w+), {_LISTS}(?! or\b)"
 # `(images, "images")` in `for given, name in [(images, "images"), (metas, "metas")]:` over a check of `given`.
 _REFUSED_IN_TURN = rf"\((\w+), \W\w+\W\)(?=[^]\n]*\]:\s+if not isinstance\(\w+, {_LISTS}:\s+raise\b)"
 _TYPE_COMMENT = re.compile(r"#\s*type:\s*(\(.*\))\s*->")
 _EACH_TYPE = re.compile(r"^\s*(\w+)(?: *=[^#,\n]*)?,?[ \t]*#[ \t]*type:[ \t]*([\w.]+(?:\[.*\])?)[ \t]*$", re.MULTILINE)
-_CONCATENATED = re.compile(r"\btorch\.(?:con)?cat\(\s*(\w+)\s*[,)]")
+_CONCATENATED = re.compile(r"torch\.(?:con)?cat\(\s*(\w+)\s*[,)]")
 _WANTS_LISTS = re.compile(f"{_DOCUMENTED}|{_REFUSED}|{_REFUSED_IN_TURN}", re.MULTILINE)
 
 # The parameter at hand, in a text that was written anew for it: one expression then reads of all parameters.

@@ -82,7 +82,7 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         maker = engine.evaluate_expression(unit.module, name, unit.qualname, unit.shift)
         if not isinstance(maker, dom.Function) or maker.unit.key == unit.key:
             continue
-        options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
+        options = _options(decorator)
         kinds = {type(v) for v in (result, *args, *kwargs.values())}
         habit = (maker.unit.key, options, frozenset(kinds & {dom.Tensor, dom.Dim, dom.Shape, dom.Data}))
         if engine.habits.is_idle(habit[:2]) or engine.habits.is_idle(habit):
@@ -95,6 +95,14 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         elif changes == engine.changes:  # whatever the function is given, where it gives back that itself
             engine.habits.was_idle(habit[:2] if wrapper == dom.DECORATED else habit)
     return result
+
+
+def _options(decorator: ast.expr) -> str:
+    """What chooses the function that a decorator puts in the place of another: its arguments, but for prose in them."""
+    call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
+    given = [("", v) for v in call.args] + [(k.arg, k.value) for k in call.keywords]
+    prose = {v for _, v in given if isinstance(v, ast.Constant) and isinstance(v.value, str) and " " in v.value}
+    return ", ".join(f"{name}={'...' if v in prose else ast.dump(v)}" for name, v in given)
 
 
 def _wrapper(engine: Resolving, unit: FunctionUnit, maker: dom.Function, decorator: ast.expr) -> dom.Value:

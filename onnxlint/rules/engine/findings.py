@@ -28,10 +28,9 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Written(msgspec.Struct, frozen=True, array_like=True):
-    """The fixes of one file, in the order of its findings; `parts` tell what each hangs on, empty for all of it."""
+    """The fixes of one file, in the order of its findings; `whole` is a hash of these and of its text."""
 
     whole: bytes
-    parts: list[bytes]
     fixes: list[Fix | None]
     broken: tuple[Diagnostic, ...] = ()
 
@@ -61,7 +60,7 @@ def run_rules(
     def key(path: str) -> bytes:
         return digest(path, texts[path], asked, msgspec.msgpack.encode([(type(o).__name__, o) for o in by_path[path]]))
 
-    def work(path: str, _: Said | None) -> Said:
+    def work(path: str) -> Said:
         from onnxlint.rules.engine.look_through import look_through
 
         return Said(*look_through(path, texts[path], by_path[path], codes, catalogue, exporters))
@@ -82,18 +81,14 @@ def by_file(
     paths: Iterable[str],
     struct: type[R],
     key: Callable[[str], bytes],
-    work: Callable[[str, R | None], R],
+    work: Callable[[str], R],
     fits: Callable[[str, R], bool],
     store: Store,
     workers: Workers,
 ) -> dict[str, R]:
-    """A result for each file: from the cache where one `fits`, else worked out; one without an error is kept.
-
-    `work` gets the path and what the cache has that does not fit.
-    """
+    """A result for each file: from the cache where one `fits`, else worked out; one without an error is kept."""
     keys: dict[str, bytes] = {}
     results: dict[str, R] = {}
-    earlier: dict[str, R] = {}
     for path in paths if store.usable else ():
         try:
             keys[path] = key(path)
@@ -101,8 +96,8 @@ def by_file(
             cached = msgspec.msgpack.decode(data, type=struct) if data is not None else None
         except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):  # the first for a path that is no text
             continue
-        if cached is not None:
-            (results if fits(path, cached) else earlier)[path] = cached
+        if cached is not None and fits(path, cached):
+            results[path] = cached
     left = [path for path in paths if path not in results]
     worth = len(left) >= WORTH_PROCESSES
     if left:
@@ -114,7 +109,7 @@ def by_file(
         if path in keys and not result.broken:
             store.put(kind, keys[path], msgspec.msgpack.encode(result))
 
-    workers.run(lambda n: work(left[n], earlier.get(left[n])), range(len(left)), take, worth)
+    workers.run(lambda n: work(left[n]), range(len(left)), take, worth)
     return results
 
 

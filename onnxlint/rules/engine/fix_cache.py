@@ -1,13 +1,14 @@
-"""Fixes from the cache: one is written anew where the definition that it stands in, or the finding itself, is new."""
+"""Fixes from the cache: those of a file are written anew where its text or a finding in it is new."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import msgspec
 
 from onnxlint.base.cache import Store, digest
-from onnxlint.base.catalogue import Contract, is_of_package
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Diagnostic, Finding, Safety, grouped
 from onnxlint.base.workers import ALONE, Workers
 from onnxlint.rules.engine.findings import Written, by_file
@@ -37,24 +38,16 @@ def with_cached_fixes(
         return catalogue[finding.code].version, _as_bytes(finding)
 
     mine = {path: [findings[n] for n in by_path[path]] for path in texts}
-    wholes = {path: digest(text, *(part for f in mine[path] for part in asked(f))) for path, text in texts.items()}
+    wholes = {path: digest(text, *chain.from_iterable(map(asked, mine[path]))) for path, text in texts.items()}
 
-    def work(path: str, earlier: Written | None) -> Written:
+    def work(path: str) -> Written:
         # libcst takes its time: a run with all cached need not wait.
         from onnxlint.rules.engine.fixes import with_fixes
         from onnxlint.rules.engine.source_page import Page
 
-        page = Page(path, texts[path])
-        cached = {part: fix for part, fix in zip(earlier.parts, earlier.fixes, strict=True) if part} if earlier else {}
-        parts = [digest(page.excerpt(f.span.line), *asked(f)) for f in mine[path]]
         broken: list[Diagnostic] = []
-        left = [f for f, part in zip(mine[path], parts, strict=True) if part not in cached]
-        new = iter(with_fixes(left, page, None if failures is None else broken))
-        fixes = [cached[part] if part in cached else next(new).fix for part in parts]
-        for n, (finding, part) in enumerate(zip(mine[path], parts, strict=True)):
-            if part not in cached and (is_of_package(finding.code) or not page.stands_alone(finding.span.line)):
-                parts[n] = b""
-        return Written(wholes[path], parts, fixes, tuple(broken))
+        fixed = with_fixes(mine[path], Page(path, texts[path]), None if failures is None else broken)
+        return Written(wholes[path], [finding.fix for finding in fixed], tuple(broken))
 
     def key(path: str) -> bytes:
         return digest(os.path.abspath(path).encode())

@@ -12,7 +12,6 @@ from functools import cached_property
 import libcst as cst
 from libcst.metadata import GlobalScope, MetadataWrapper, Scope, ScopeProvider
 
-from onnxlint.base.cache import digest
 from onnxlint.base.edits import Lines, apply_edits, newline_of, whole_word
 from onnxlint.base.records import Edit, Span
 from onnxlint.rules.engine.cst_tree import BeyondStatement, Place, Tree, walk
@@ -20,9 +19,6 @@ from onnxlint.source.parse import first_line, tree_of
 
 _HEAD = re.compile(r"^\f*(?:class|def|async\s+def)\s+(\w+)", re.MULTILINE)
 _TOP = re.compile(r"^\f*[^\s#)\]}]", re.MULTILINE)
-_ANY_IMPORT = re.compile(r"^[ \t]*(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
-_NAMED = re.compile(r"^\f*(?:class +\w+|if\b[^\n]*\bTYPE_CHECKING\b|(?:\w+\s*=(?!=)\s*)+)", re.MULTILINE)
-_WORD = re.compile(r"\w+")
 _INDENT = re.compile(r"[ \t]+(?!(?:def|class|async|case)\b|[@\s])")  # of what is no scope of its own
 
 
@@ -40,7 +36,6 @@ class Page:
         self.parsed = 0  # characters that were parsed to see whether fixes fit
         self.sound: set[Edit] = set()  # edits that the file is known to parse after
         self._definitions: dict[int, tuple[int, int]] = {}  # their bounds, by how many heads are up to their own
-        self._excerpts: dict[tuple[int, int], bytes] = {}
         self._regions: dict[tuple[int, int], Region] = {}  # by their bounds
         self._statements: dict[int, tuple[Tree | None, int]] = {}  # by their first line
 
@@ -50,19 +45,6 @@ class Page:
         if bounds not in self._regions:
             self._regions[bounds] = self._cut(*bounds) or self._whole
         return self._regions[bounds]
-
-    def excerpt(self, line: int) -> bytes:
-        """A hash of what a fix in a line hangs on if it `stands_alone`: the beginning, the imports, the definition."""
-        bounds = self._bounds(line)
-        if bounds not in self._excerpts:
-            self._excerpts[bounds] = digest(self._beginning, str(bounds), self.rows(*bounds))
-        return self._excerpts[bounds]
-
-    def stands_alone(self, line: int) -> bool:
-        """Whether nothing more than the `excerpt` of a line was looked at for it."""
-        bounds = self._bounds(line)
-        region = self._regions.get(bounds)
-        return region is None or (region.first, region.last) == bounds
 
     def statement(self, first: int, last: int) -> Tree:
         """The statement that begins in a line and goes as far as another. Raises BeyondStatement where none is seen."""
@@ -103,15 +85,6 @@ class Page:
     @cached_property
     def _heads(self) -> list[int]:
         return [head.start() for head in _HEAD.finditer(self.text)]
-
-    @cached_property
-    def _beginning(self) -> bytes:
-        """A hash of the text above all classes and functions, of every import, and of what may change its names."""
-        above, *below = self._levels
-        imports = _ANY_IMPORT.findall(self.text)
-        imported = {"torch", *_WORD.findall(" ".join(imports))}
-        named = [m[0] for m in _NAMED.finditer("".join(below)) if not imported.isdisjoint(_WORD.findall(m[0]))]
-        return digest(above, *imports, *named)
 
     def _bounds(self, line: int) -> tuple[int, int]:
         """The lines from the last `class` or `def` at the margin to the next thing there; all if a line is in none."""

@@ -97,14 +97,6 @@ def test_torch_is_imported_behind_what_has_to_come_first(before: str) -> None:
     assert after.replace("\n\n", "\n") == f"{before}import torch\nx = 1\n"
 
 
-def test_what_a_fix_hangs_on_is_its_definition_and_the_imports() -> None:
-    line = TEXT.splitlines().index("        y = f(") + 1
-    page = Page("model.py", TEXT)
-    same = Page("model.py", TEXT.replace("    return x\n", "    return -x\n"))
-    other = Page("model.py", TEXT.replace("functional as F", "functional as G"))
-    assert page.excerpt(line) == same.excerpt(line) != other.excerpt(line)
-
-
 def test_the_text_of_a_span_and_of_a_line_that_is_not_there() -> None:
     page = Page("model.py", "a = 'é'\r\nb = a\r\n")
     assert page.between(Span("model.py", 1, 5, 2, 2)) == "'é'\r\nb"
