@@ -53,6 +53,8 @@ _OTHER_FORMAT = re.compile(r"def (?:\w+_)?(?:jit|torchscript|coreml|tflite|openv
 _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
 _TEST_FOLDERS = ("test", "tests", "testing", "unittests")
 _DEMO_FOLDERS = ("demo", "demos", "tutorial", "tutorials")
+# Of 32 findings in such folders on public repositories none was worth a maintainer's time (tests/field).
+_TRAINING_FOLDERS = "finetune finetuning pretrain pretraining loss losses metric metrics augmentation".split()
 _INFERRING = "infer inference forward_test recognize predict generate sample synthesize translate transcribe".split()
 _VENDORED_FOLDERS = "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies".split()
 # Libraries whose code is copied into many projects; at the top, it is the library itself.
@@ -387,6 +389,8 @@ class Reach:
             return "defined in a test"
         if self._in_folder(c.module, _DEMO_FOLDERS):
             return "defined in a demo"
+        if self._is_for_training(c.module) and self._homes and not self._is_put_to_use(c):
+            return "in a folder of what trains or measures models, and named nowhere else"
         below = self._parts(c.module)[1 + (self._parts(c.module)[0] == "src") : -1]
         copied = any(self._parts(c.module)[: len(copy)] == copy for copy in self._copies)
         if copied or self._in_folder(c.module, _VENDORED_FOLDERS) or not _COPIED.isdisjoint(below):
@@ -435,6 +439,20 @@ class Reach:
         paths = [self._parts(info) for info in self.modules]
         libraries = {path[:i] for path in paths for i, name in enumerate(path[:-1]) if i and name in _COPIED}
         return frozenset(path[:-1] for path in paths if path[-1] == "setup" and path[:-1] in libraries)
+
+    @cached_property
+    def _homes(self) -> bool:
+        """True where there are models in other folders than those of trainings."""
+        others = (info for info in self.modules if not self._is_for_training(info))
+        return any(_is_traced(c) for info in others for c in info.classes.values())
+
+    def _is_put_to_use(self, c: ClassInfo) -> bool:
+        """True where another folder than those of trainings names a class."""
+        others = (info for info in c.module.project.naming(c.name) if not self._is_for_training(info))
+        return any(i.lookup(c.name) is c or f".{c.name}" in i.source.text for i in others)
+
+    def _is_for_training(self, info: ModuleInfo) -> bool:
+        return any(part.lower() in _TRAINING_FOLDERS for part in self._parts(info))
 
     def _in_folder(self, info: ModuleInfo, names: Sequence[str]) -> bool:
         return any(part.lower() in names for part in self._parts(info)[:-1])

@@ -100,9 +100,9 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
 def _options(decorator: ast.expr) -> str:
     """What chooses the function that a decorator puts in the place of another: its arguments, but for prose in them."""
     call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
-    given = [("", v) for v in call.args] + [(k.arg, k.value) for k in call.keywords]
-    prose = {v for _, v in given if isinstance(v, ast.Constant) and isinstance(v.value, str) and " " in v.value}
-    return ", ".join(f"{name}={'...' if v in prose else ast.dump(v)}" for name, v in given)
+    arguments = [("", v) for v in call.args] + [(k.arg, k.value) for k in call.keywords]
+    prose = {v for _, v in arguments if isinstance(v, ast.Constant) and isinstance(v.value, str) and " " in v.value}
+    return ", ".join(f"{name}={'...' if v in prose else ast.dump(v)}" for name, v in arguments)
 
 
 def _wrapper(engine: Resolving, unit: FunctionUnit, maker: dom.Function, decorator: ast.expr) -> dom.Value:

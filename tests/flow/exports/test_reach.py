@@ -492,6 +492,23 @@ def test_a_model_of_a_tutorial_is_not_the_one_of_the_project() -> None:
     assert outside == {"net.py": "", "tutorials/own/tracker.py": "defined in a demo"}
 
 
+@pytest.mark.parametrize(
+    ("folder", "beside", "apart"),
+    [
+        ("pretrain", "", True),
+        ("metrics", "", True),
+        ("pretrained", "", False),  # models with their weights
+        ("finetune", "from finetune.tuned import Tuned\n", False),  # it is put to use after it was trained
+        ("finetune", None, False),  # there is no other model
+    ],
+)
+def test_a_model_that_only_a_folder_of_training_names_is_not_the_one_of_the_project(
+    folder: str, beside: str | None, apart: bool
+) -> None:
+    files = {f"{folder}/tuned.py": _net("Tuned"), "run.py": "" if beside is None else beside + _net("Net")}
+    assert _outside(files)[f"{folder}/tuned.py"].startswith("in a folder of what trains") == apart
+
+
 def test_a_copy_of_another_project_is_outside_unless_an_export_comes_to_it() -> None:
     files = {"model.py": _net("Net"), "third_party/other.py": _net("Other")}
     assert _outside(files) == {
