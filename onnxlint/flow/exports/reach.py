@@ -385,16 +385,8 @@ class Reach:
 
     def _beside(self, c: ClassInfo) -> str:
         """Why a class is no model to export although it is a module; empty for any other."""
-        if self.is_test(c.module, c.qualname):
-            return "defined in a test"
-        if self._in_folder(c.module, _DEMO_FOLDERS):
-            return "defined in a demo"
-        if self._is_for_training(c.module) and self._homes and not self._is_put_to_use(c):
-            return "in a folder of what trains or measures models, and named nowhere else"
-        below = self._parts(c.module)[1 + (self._parts(c.module)[0] == "src") : -1]
-        copied = any(self._parts(c.module)[: len(copy)] == copy for copy in self._copies)
-        if copied or self._in_folder(c.module, _VENDORED_FOLDERS) or not _COPIED.isdisjoint(below):
-            return _VENDORED
+        if place := self._by_place(c):
+            return place
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
         if dead := _runs_nowhere(c):
@@ -416,6 +408,20 @@ class Reach:
             return "it makes features of recordings, before the model that is exported"
         folder = any(_FOR_DATA.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""
+
+    def _by_place(self, c: ClassInfo) -> str:
+        """Why a class is no model to export by the folder it is defined in; empty for any other."""
+        if self.is_test(c.module, c.qualname):
+            return "defined in a test"
+        if self._in_folder(c.module, _DEMO_FOLDERS):
+            return "defined in a demo"
+        if self._is_for_training(c.module) and self._homes and not self._is_put_to_use(c):
+            return "in a folder of what trains or measures models, and named nowhere else"
+        below = self._parts(c.module)[1 + (self._parts(c.module)[0] == "src") : -1]
+        copied = any(self._parts(c.module)[: len(copy)] == copy for copy in self._copies)
+        if copied or self._in_folder(c.module, _VENDORED_FOLDERS) or not _COPIED.isdisjoint(below):
+            return _VENDORED
+        return ""
 
     def _written_for_exports(self, c: ClassInfo) -> str:
         """The class `NameExport` that the project has beside one that is called `Name`; empty where there is none."""
@@ -443,8 +449,7 @@ class Reach:
     @cached_property
     def _homes(self) -> bool:
         """True where there are models in other folders than those of trainings."""
-        others = (info for info in self.modules if not self._is_for_training(info))
-        return any(_is_traced(c) for info in others for c in info.classes.values())
+        return any(_is_traced(c) for i in self.modules if not self._is_for_training(i) for c in i.classes.values())
 
     def _is_put_to_use(self, c: ClassInfo) -> bool:
         """True where another folder than those of trainings names a class."""

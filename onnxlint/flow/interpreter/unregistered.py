@@ -1,7 +1,7 @@
 """The modules that attributes hold, and those among them that no container registers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from onnxlint.flow.exports.train_modes import heeds_mode
 from onnxlint.flow.state import observations
@@ -11,6 +11,7 @@ from onnxlint.flow.values.node_places import Place
 
 _HELD_ITEM = re.compile(r"\bfor (?:\w+, *)?(\w+) in (?:enumerate\()?self\.\w")
 _FREEZES_ITSELF = re.compile(r"in self\.parameters\(\):\s+\w+\.requires_grad(?: = |_\()False")
+_PASSES_ON = re.compile(r"[(=,] *\[self\.\w+[,\]]")
 _WEIGHTLESS = re.compile(r"(?:Pool\dd|Pad\dd|Identity|Flatten|Upsample|(?:[a-z]LU|ELU|GELU)6?|Tanh|Sigmoid|Softmax)$")
 
 
@@ -41,9 +42,17 @@ def _has_weights(v: dom.Value) -> bool:
     return not isinstance(v, (dom.Const, dom.Config))
 
 
-def report_hidden_modules(engine: Reading, obj: dom.Object, places: Mapping[tuple[int, str], Place]) -> None:
-    """Modules in a plain list or dict attribute that no container registers."""
-    registered: list[dom.Value] = []
+def passed_on(holders: Iterable[dom.Object]) -> list[dom.Value]:
+    """The modules of objects that are being built and pass such on in a list: `Stack([self.first, self.second])`."""
+    passing = (o for o in holders if _PASSES_ON.search(o.cls.text))
+    return [v for o in passing for v in o.attrs.values() if isinstance(v, dom.Instance)]
+
+
+def report_hidden_modules(
+    engine: Reading, obj: dom.Object, places: Mapping[tuple[int, str], Place], around: Sequence[dom.Value] = ()
+) -> None:
+    """Modules in a plain list or dict attribute that no container registers; those `around` the object have others."""
+    registered = [*around]
     hidden: list[tuple[str, dom.Value]] = []
     filled_later = False  # a container that starts empty: what it gets in a loop is not followed
     for name, v in obj.attrs.items():

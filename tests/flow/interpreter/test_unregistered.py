@@ -102,3 +102,27 @@ class Net(nn.Module):
 """
     source = SOURCE.format(made="self.parts = model") + built
     assert [code for code, *_ in findings_of(source)] == ["ONX306"]
+
+
+def test_modules_that_the_holder_registers_and_passes_on_in_a_list_are_not_hidden() -> None:
+    built = """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Linear(4, 4)
+    def forward(self, x: Tensor):
+        return self.dense(x)
+class Other(Part):
+    pass
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Part(), Part()
+        self.stack = M({given})
+    def forward(self, x: Tensor):
+        return self.stack(x)
+"""
+    source = SOURCE.format(made="self.parts = model") + built
+    assert not findings_of(source.replace("{given}", "[self.first, self.second]"))
+    assert [code for code, *_ in findings_of(source.replace("{given}", "[self.first, Other()]"))] == ["ONX306"]
+    assert [code for code, *_ in findings_of(source.replace("{given}", "[Part(), Part()]"))] == ["ONX306"]
