@@ -415,7 +415,7 @@ class Reach:
             return "defined in a test"
         if self._in_folder(c.module, _DEMO_FOLDERS):
             return "defined in a demo"
-        if self._is_for_training(c.module) and self._homes and not self._is_put_to_use(c):
+        if self._is_for_training(c.module) and self._has_models_elsewhere and not self._is_put_to_use(c):
             return "in a folder of what trains or measures models, and named nowhere else"
         below = self._parts(c.module)[1 + (self._parts(c.module)[0] == "src") : -1]
         copied = any(self._parts(c.module)[: len(copy)] == copy for copy in self._copies)
@@ -447,14 +447,14 @@ class Reach:
         return frozenset(path[:-1] for path in paths if path[-1] == "setup" and path[:-1] in libraries)
 
     @cached_property
-    def _homes(self) -> bool:
+    def _has_models_elsewhere(self) -> bool:
         """True where there are models in other folders than those of trainings."""
         return any(_is_traced(c) for i in self.modules if not self._is_for_training(i) for c in i.classes.values())
 
     def _is_put_to_use(self, c: ClassInfo) -> bool:
-        """True where another folder than those of trainings names a class."""
-        others = (info for info in c.module.project.naming(c.name) if not self._is_for_training(info))
-        return any(i.lookup(c.name) is c or f".{c.name}" in i.source.text for i in others)
+        """True where another folder than those of trainings, or a script that infers, names a class."""
+        named = (i for i in c.module.project.naming(c.name) if i.lookup(c.name) is c or f".{c.name}" in i.source.text)
+        return any(not self._is_for_training(i) or self._parts(i)[-1].startswith((*_INFERRING,)) for i in named)
 
     def _is_for_training(self, info: ModuleInfo) -> bool:
         return any(part.lower() in _TRAINING_FOLDERS for part in self._parts(info))

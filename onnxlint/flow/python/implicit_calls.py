@@ -99,10 +99,10 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
 
 def _options(decorator: ast.expr) -> str:
     """What chooses the function that a decorator puts in the place of another: its arguments, but for prose in them."""
-    call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
-    arguments = [("", v) for v in call.args] + [(k.arg, k.value) for k in call.keywords]
-    prose = {v for _, v in arguments if isinstance(v, ast.Constant) and isinstance(v.value, str) and " " in v.value}
-    return ", ".join(f"{name}={'...' if v in prose else ast.dump(v)}" for name, v in arguments)
+    arguments = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
+    values = [v.value if isinstance(v, ast.keyword) else v for v in arguments]
+    prose = [isinstance(v, ast.Constant) and isinstance(v.value, str) and " " in v.value for v in values]
+    return ", ".join(getattr(v, "arg", "") if p else ast.dump(v) for v, p in zip(arguments, prose, strict=True))
 
 
 def _wrapper(engine: Resolving, unit: FunctionUnit, maker: dom.Function, decorator: ast.expr) -> dom.Value:

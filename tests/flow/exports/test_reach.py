@@ -509,6 +509,13 @@ def test_a_model_that_only_a_folder_of_training_names_is_not_the_one_of_the_proj
     assert _outside(files)[f"{folder}/tuned.py"].startswith("in a folder of what trains") == apart
 
 
+@pytest.mark.parametrize(("script", "apart"), [("predict.py", False), ("run_epochs.py", True)])
+def test_a_script_that_infers_beside_a_trained_model_puts_it_to_use(script: str, apart: bool) -> None:
+    use = "from finetune.tuned import Tuned\nmodel = Tuned().eval()\n"
+    files = {"finetune/tuned.py": _net("Tuned"), f"finetune/{script}": use, "net.py": _net("Net")}
+    assert (_outside(files)["finetune/tuned.py"] != "") == apart
+
+
 def test_a_copy_of_another_project_is_outside_unless_an_export_comes_to_it() -> None:
     files = {"model.py": _net("Net"), "third_party/other.py": _net("Other")}
     assert _outside(files) == {
