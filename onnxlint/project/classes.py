@@ -99,7 +99,7 @@ class FunctionUnit:
 
     __slots__ = (
         *("_args", "_node", "_noted", "_parameters", "_words", "cls", "decorators", "first"),
-        *("key", "last", "line", "module", "qualname", "shift"),
+        *("key", "last", "line", "module", "name", "qualname", "shift"),
     )
 
     def __init__(
@@ -115,17 +115,12 @@ class FunctionUnit:
         self.shift = shift if self._node is not None else 0 if module.parsed else outline.first - FIRST
         if self._node is not None:  # the unit is made anew wherever the function around it runs
             self.key = module.path, outline.line, self._node.col_offset
-        self.module, self.qualname, self.cls = module, qualname, cls
+        self.module, self.qualname, self.name, self.cls = module, qualname, qualname.rpartition(".")[2], cls
         self.decorators = outline.decorators
         self.first, self.line, self.last = outline.first, outline.line, outline.last
 
     def __repr__(self) -> str:
         return f"<function {self.module.name}.{self.qualname}>"
-
-    @property
-    def name(self) -> str:
-        """The last part of the qualified name."""
-        return self.qualname.rpartition(".")[2]
 
     @property
     def node(self) -> FunctionNode:
@@ -192,7 +187,7 @@ class ClassInfo:
 
     __slots__ = (
         *("_external", "_is_module", "_later_writes", "_methods_by_name", "_mro", "_outline", "_resolved_in"),
-        *("attributes", "base_names", "decorators", "fields", "line", "methods", "module", "qualname"),
+        *("attributes", "base_names", "decorators", "fields", "line", "methods", "module", "name", "qualname"),
     )
 
     def __init__(self, module: ModuleInfo, defined: ClassOutline | ast.ClassDef, qualname: str, shift: int = 0) -> None:
@@ -201,7 +196,7 @@ class ClassInfo:
         self._outline = defined
         self.line, self.decorators = defined.line, defined.decorators
         self.fields, self.base_names = defined.fields, defined.bases
-        self.module, self.qualname = module, qualname
+        self.module, self.qualname, self.name = module, qualname, qualname.rpartition(".")[2]
         self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in defined.methods}
         self.attributes = Assigns(module, defined.attributes, qualname)
         self._mro: tuple[ClassInfo, ...] = ()
@@ -213,11 +208,6 @@ class ClassInfo:
 
     def __repr__(self) -> str:
         return f"<class {self.module.name}.{self.qualname}>"
-
-    @property
-    def name(self) -> str:
-        """The class's own name."""
-        return self.qualname.rpartition(".")[2]
 
     @property
     def text(self) -> str:

@@ -204,8 +204,9 @@ def _index_add(call: Call) -> None:
     index, source = call.arg(2, "index"), call.arg(3, "source")
     if isinstance(index, dom.Tensor) and index.distinct:
         return
-    # What `where` and `nonzero` give along an axis mostly has each index once.
-    sure = not (isinstance(index, dom.Tensor) and (index.ragged is not None or _from_a_list(index)))
+    # What `where` and `nonzero` give along an axis mostly has each index once, and what a Python list collected may.
+    counted = isinstance(index, dom.Tensor) and index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim))
+    sure = not isinstance(index, dom.Tensor) or (index.ragged is None and (index.source != "made" or bool(counted)))
     trace = call.tensor.trace
     fields: dict[str, Any] = {"sure": sure, "doubt": "guess", "op": call.name}
     call.engine.emit(observations.IndexAddCall, call.node, trace, about=source, **fields)
@@ -256,11 +257,6 @@ def _drops(call: Call) -> bool:
     if isinstance(rate := dom.or_default(probability), dom.Const):
         return isinstance(rate.literal, float) and rate.literal > 0
     return isinstance(probability, dom.Config) and is_own(argument(node, "dropout_p", 4))
-
-
-def _from_a_list(index: dom.Tensor) -> bool:
-    """True for indices collected in a Python list, of which nobody knows how many there are."""
-    return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
 def drawn(

@@ -243,7 +243,7 @@ class Emitter(Located):
         numbers = [dom.as_int(s) for s in sizes]
         literals = _literals(numbers, t)
         infers = -1 in numbers
-        flat = len(t.dims) < 2 if t.dims is not None else _is_mask(numbers, named)
+        flat = len(t.dims) < 2 if t.dims is not None else numbers[:2] == [1, 1] and named <= _OF_TWO
         fixed = 0 in numbers or all(n == 1 for n in numbers)  # no element, or one: eager itself takes nothing else
         if not left or flat or fixed or not literals or (named and infers):
             return
@@ -347,8 +347,3 @@ def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:
         return False
     flat = rank == 2 and number == 1 and (t.dims is None or len(t.dims) > 2)
     return flat or (number > 1 and number == first.example)
-
-
-def _is_mask(numbers: Sequence[int | None], named: frozenset[str]) -> bool:
-    """True for the sizes of a view that gives two axes one for the batch and one for the heads."""
-    return numbers[:2] == [1, 1] and named <= _OF_TWO

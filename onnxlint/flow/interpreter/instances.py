@@ -7,7 +7,7 @@ from typing import Any
 
 from onnxlint.flow.calls.attribute_access import any_module_of, fields_of
 from onnxlint.flow.interpreter.state_writes import Writes
-from onnxlint.flow.interpreter.unregistered import is_module, modules_in, passed_on, report_hidden_modules
+from onnxlint.flow.interpreter.unregistered import is_module, modules_in, report_hidden_modules
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.python.call_arguments import STARRED, is_starred
@@ -103,7 +103,7 @@ class Objects(Writes, Engine):
         # What a constructor does to its own object is no effect of the call that built it.
         self.writes[written:] = [w for w in self.writes[written:] if w[0] is not obj]
         if obj.cls.is_module():
-            report_hidden_modules(self, obj, self.attribute_places, passed_on(self._under_construction))
+            report_hidden_modules(self, obj, self.attribute_places, self._under_construction)
 
     def default_instance(self, info: ClassInfo) -> dom.Object:
         """An object built with arguments of which nothing is known but their defaults' kinds.

@@ -42,17 +42,17 @@ def _has_weights(v: dom.Value) -> bool:
     return not isinstance(v, (dom.Const, dom.Config))
 
 
-def passed_on(holders: Iterable[dom.Object]) -> list[dom.Value]:
+def _passed_on(holders: Iterable[dom.Object]) -> list[dom.Value]:
     """The modules of objects that are being built and pass such on in a list: `Stack([self.first, self.second])`."""
     passing = (o for o in holders if _PASSES_ON.search(o.cls.text))
     return [v for o in passing for v in o.attrs.values() if isinstance(v, dom.Instance)]
 
 
 def report_hidden_modules(
-    engine: Reading, obj: dom.Object, places: Mapping[tuple[int, str], Place], around: Sequence[dom.Value] = ()
+    engine: Reading, obj: dom.Object, places: Mapping[tuple[int, str], Place], holders: Iterable[dom.Object]
 ) -> None:
-    """Modules in a plain list or dict attribute that no container registers; those `around` the object have others."""
-    registered = [*around]
+    """Modules in a plain list or dict attribute that no container registers, nor one of the `holders` around it."""
+    registered: list[dom.Value] = []
     hidden: list[tuple[str, dom.Value]] = []
     filled_later = False  # a container that starts empty: what it gets in a loop is not followed
     for name, v in obj.attrs.items():
@@ -65,6 +65,7 @@ def report_hidden_modules(
             hidden.append((name, v))
     if "*" in obj.attrs or not hidden or filled_later:
         return
+    registered += _passed_on(holders)
     for name, v in hidden:
         modules = [m for m in _members(v) if is_module(m)]
         place = places.get((id(obj), name))
@@ -91,9 +92,6 @@ def is_module(v: dom.Value) -> bool:
     """True for a module that a container can hold, losses and what does nothing aside."""
     if isinstance(v, dom.Instance):
         return v.object.cls.is_module()
-    return isinstance(v, dom.Layer) and not v.name.endswith(("Loss", "Init", "Identity")) and not _is_empty(v)
-
-
-def _is_empty(v: dom.Layer) -> bool:
-    """True for `nn.Sequential()`."""
-    return v.name.endswith(".Sequential") and not v.args and (v.items is None or not _members(v.items))
+    if not isinstance(v, dom.Layer) or v.name.endswith(("Loss", "Init", "Identity")):
+        return False
+    return not v.name.endswith(".Sequential") or bool(v.args or (v.items is not None and _members(v.items)))

@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import TypeGuard
 
 from onnxlint.flow.tables import NAMES
 from onnxlint.flow.values.node_places import Body, nodes_of
@@ -33,7 +32,8 @@ class _Names:
         self.loops = {(n.lineno, t.id) for n, t, v in loops if isinstance(t, ast.Name) and not isinstance(v, ast.Call)}
         self.ends: dict[int, int] = {}  # of the statement that begins in a line
         sizes = {id(n.value) for n in nodes_of(function) if isinstance(n, ast.Attribute) and n.attr in _SIZES}
-        parts = {id(n.value) for n in nodes_of(function) if isinstance(n, ast.Subscript) or _is_partial(n)}
+        asked = (n for n in nodes_of(function) if isinstance(n, (ast.Subscript, ast.Attribute)))
+        parts = {id(n.value) for n in asked if isinstance(n, ast.Subscript) or n.attr in _PARTIAL}
         for node in nodes_of(function):
             if isinstance(node, ast.Name):
                 use = node.lineno, isinstance(node.ctx, ast.Store)
@@ -150,11 +150,6 @@ def _is_part(view: ast.expr) -> bool:
                 view, parts = inner, parts or name in _PARTIAL
             case _:
                 return parts and isinstance(view, ast.Name)
-
-
-def _is_partial(node: ast.AST) -> TypeGuard[ast.Attribute]:
-    """True for `x.shape`, `x.select` and such: they ask for the size of what a name is, or for a part of it."""
-    return isinstance(node, ast.Attribute) and node.attr in _PARTIAL
 
 
 _SIZES = frozenset(("shape", "dtype", "device", "ndim", "size", "dim"))

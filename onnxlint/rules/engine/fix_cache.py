@@ -49,14 +49,12 @@ def with_cached_fixes(
         fixed = with_fixes(mine[path], Page(path, texts[path]), None if failures is None else broken)
         return Written(wholes[path], [finding.fix for finding in fixed], tuple(broken))
 
-    def key(path: str) -> bytes:
-        return digest(os.path.abspath(path).encode())
-
     def fits(path: str, written: Written) -> bool:
         return written.whole == wholes[path]
 
     fixed = list(findings)
-    results = by_file(KIND, texts, Written, key, work, fits, store, workers if failures is not None else ALONE)
+    workers = workers if failures is not None else ALONE
+    results = by_file(KIND, texts, Written, lambda p: digest(os.path.abspath(p).encode()), work, fits, store, workers)
     for path, written in results.items():
         for n, fix in zip(by_path[path], written.fixes, strict=True):
             fixed[n] = replace(findings[n], fix=fix)

@@ -7,7 +7,10 @@ import ast
 import pytest
 from analysing import PRELUDE, project_of, told
 
+from onnxlint.flow.interpreter.function_runs import FunctionRuns
 from onnxlint.flow.python.implicit_calls import layer_base, named_tuple
+from onnxlint.flow.values.domain import Scope, Value
+from onnxlint.project.classes import FunctionUnit
 
 FOUND = ["Branch data: x.sum() > 0"]
 CASES = {
@@ -139,3 +142,64 @@ def scaled(by, on):
         source += f"class M{n}(nn.Module):\n    @scaled({n}, on={n == 6})\n"
         source += f"    def forward(self, x):\n        return x * {n}\n"
     assert told(source) == ["Branch data: y.sum() > 0"]
+
+
+_AROUND = """
+def around(f):
+    def inner(self, x):
+        y = f(self, x)
+        return y if y.sum() > 0 else -y
+    return inner
+
+"""
+_MODEL = "class M(nn.Module):\n    @{}\n    def forward(self, x):\n        return x * 2\n"
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "def either(f=None):\n    if f:\n        return around(f)\n    return around\n",
+        "def either(f):\n    f = around(f)\n    return f\n",
+        "def either(f):\n    if f.__doc__:\n        return f\n    return around(f)\n",
+        "def either(f):\n    def given(g):\n        return g\n    return given(around(f))\n",
+        "def either(f):\n    return around(f=f)\n",
+    ],
+)
+def test_what_a_decorator_makes_of_a_function_is_run(decorator: str) -> None:
+    assert told(_AROUND + decorator + _MODEL.format("either")) == ["Branch data: y.sum() > 0"]
+
+
+@pytest.mark.parametrize("by", ["documented", "documented()", 'documented(intro="So much for that.")'])
+def test_what_a_decorator_only_writes_documentation_with_is_not_run(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    run = FunctionRuns.run
+
+    def noting(self: FunctionRuns, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
+        ran.append(unit.name)
+        return run(self, unit, scope, bound)
+
+    monkeypatch.setattr(FunctionRuns, "run", noting)
+    source = """
+def described(f):
+    return f.__name__
+
+def written(f, intro):
+    if intro is None:
+        return f
+    f.__doc__ = intro + described(f)
+    return f
+
+def documented(f=None, *, intro=None):
+    def around(g):
+        if "." in g.__qualname__:
+            return written(g, intro)
+        else:
+            return g
+    if f:
+        return around(f)
+    return around
+
+"""
+    assert told(source + _MODEL.format(by)) == []
+    assert "forward" in ran
+    assert not {"described", "written", "around"} & {*ran}
