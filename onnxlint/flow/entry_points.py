@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -132,7 +132,8 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
     for c in traced:
         yield _job(c, f"{c.qualname}.__init__", partial(_build, engine, c, part.called), c)
     autograd = guard.those(classes, _is_autograd)
-    unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
+    waiting = ((c, c.find_method("forward")) for c in (*traced, *autograd) if c not in maybe)
+    unreached = [c for c, unit in waiting if unit is None or unit.key not in engine.resolved]
     if exact:
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
     elif part.exports and not part.declared and any(not why for *_, why in engine.exported_models):
@@ -150,11 +151,6 @@ def _beside(engine: Interpreter, part: Part, others: Sequence[ClassInfo], built:
         return apart
     reach = Reach(part.modules, calls)
     return [] if reach.unbounded else [c for c in apart if not reach.is_seen(c)]
-
-
-def _unit_of(c: ClassInfo) -> Hashable:
-    unit = c.find_method("forward")
-    return unit.key if unit is not None else None
 
 
 def _in_other_arms(engine: Interpreter, part: Part, exported: set[ClassInfo]) -> Iterator[tuple[str, str]]:

@@ -152,6 +152,38 @@ class ChosenAndWrong(nn.Module):
         return x.new_zeros(2, 3).index_add(0, index, x[0, :2]) + 1.0 + chosen.sum()
 
 
+class NearestOfSaturated(nn.Module):
+    """Of many numbers that are 1.0 but for their last digit, the first of the greatest."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(64, 3000)
+
+    def forward(self, x):
+        return torch.tanh(self.linear(x) * 20).argmax(-1)
+
+
+class InverseOfNothing(nn.Module):
+    """What is left of a sum that is zero but for rounding, and one by that."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(64, 64)
+
+    def forward(self, x):
+        y = self.linear(x)
+        return 1 / (y - y.mean(-1, keepdim=True)).sum(-1)
+
+
+class NearestWithoutDoubt(nn.Module):
+    """The order of sums of which the export loses one addend, beside that of equal numbers."""
+
+    def forward(self, x):
+        return x.new_zeros(2, 64).index_add(0, torch.tensor([0, 0]), x[:2]).argsort(-1)
+
+
 class Raises(nn.Module):
     def forward(self, x):
         raise ValueError("no")  # here
@@ -205,6 +237,11 @@ def vary_steps(sizes, seed, mode):
 def many_rows() -> tuple[torch.Tensor, ...]:
     torch.manual_seed(3)
     return (torch.randn(2, 50, 3),)
+
+
+def wide_rows() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return (torch.randn(8, 64),)
 
 
 def with_flag() -> tuple[object, ...]:

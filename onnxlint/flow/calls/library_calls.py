@@ -286,11 +286,6 @@ def _checkpointed(call: OperatorCall) -> dom.Value:
     return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
 
 
-def _symbolic_number(call: Call) -> dom.Value:
-    dim = next((a for a in call.args if isinstance(a, dom.Dim)), None)
-    return replace(dim, plain=False, example=None) if dim is not None else dom.CONFIG
-
-
 # Functions of torch that are no operators.
 _TORCH: dict[str, Function] = {
     **dict.fromkeys(export_calls.APIS, _exported),
@@ -308,7 +303,10 @@ _TORCH: dict[str, Function] = {
     ),
     "torch.jit.load": lambda _call: dom.Scripted("load"),
     **dict.fromkeys(NAMES["function-marks"], _first(dom.CONFIG)),
-    **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
+    **dict.fromkeys(
+        ("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"),
+        lambda c: next((replace(a, plain=False, example=None) for a in c.args if isinstance(a, dom.Dim)), dom.CONFIG),
+    ),
     **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
     "torch.utils.checkpoint.checkpoint": _checkpointed,
     # An export runs in one process.

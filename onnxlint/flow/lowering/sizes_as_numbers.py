@@ -262,13 +262,10 @@ def _reads_shape(engine: Lowering, node: ast.AST, position: int, name: str) -> b
     if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
         return False
     written = argument(node, name, position)
-    nodes = [n for n in ast.walk(written) if isinstance(n, ast.Attribute)] if written is not None else []
-    return any(n.attr in ("shape", "size") and not _is_weight(engine, n.value) for n in nodes)
-
-
-def _is_weight(engine: Lowering, node: ast.expr) -> bool:
-    v = engine.frames[-1].eval(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    return isinstance(v, dom.Tensor) and v.source == "weight"
+    nodes = ast.walk(written) if written is not None else ()
+    owners = [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in ("shape", "size")]
+    values = [engine.frames[-1].eval(o) if isinstance(o, (ast.Name, ast.Attribute)) else None for o in owners]
+    return not all(isinstance(v, dom.Tensor) and v.source == "weight" for v in values)
 
 
 def _factory(engine: Lowering, call: Call) -> bool:

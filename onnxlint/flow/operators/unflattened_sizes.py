@@ -40,7 +40,9 @@ def padded(t: Tensor, mode: Value | None) -> Tensor:
 
 def combined(t: Tensor, operands: Sequence[Tensor]) -> Tensor:
     """What arithmetic gives: symbols, where the sizes of one operand are."""
-    return _moved(t, _is_hidden, None) if _any(t) and any(_symbolic(o) for o in operands) else t
+    inputs = any(o.parameter != "" and o.dims is None for o in operands)
+    symbols = inputs or any(isinstance(d, Dim) for o in operands if not _any(o) for d in o.extents)
+    return _moved(t, _is_hidden, None) if _any(t) and symbols else t
 
 
 def _moved(t: Tensor, test: Callable[[Dim], bool], site: Site | None) -> Tensor:
@@ -51,11 +53,6 @@ def _moved(t: Tensor, test: Callable[[Dim], bool], site: Site | None) -> Tensor:
 
     dims = tuple(map(moved, t.dims)) if t.dims is not None else None
     return replace(t, dims=dims, lead=moved(t.lead) if t.lead is not None else None)
-
-
-def _symbolic(t: Tensor) -> bool:
-    """True for a tensor that has a dynamic axis, as an input has, and none that `unflatten` hid."""
-    return (t.parameter != "" and t.dims is None) or (any(isinstance(d, Dim) for d in t.extents) and not _any(t))
 
 
 def _any(t: Tensor) -> bool:

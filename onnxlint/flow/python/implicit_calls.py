@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from onnxlint.flow.state.protocols import Calling, InContext, Recalling, Resolving, Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import replace
-from onnxlint.flow.values.node_places import NOWHERE, is_own, last_name, nodes_of
+from onnxlint.flow.values.node_places import NOWHERE, is_own, last_name
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
-from onnxlint.project.outline import FunctionNode, dotted
+from onnxlint.project.outline import dotted
 
 _SIGNS, _NAMES = "+ - * / // % ** @ & | ^", "add sub mul truediv floordiv mod pow matmul and or xor"
 _BINARY = dict(zip(_SIGNS.split(), _NAMES.split(), strict=True))
@@ -112,36 +112,8 @@ def _wrapper(engine: Resolving, unit: FunctionUnit, maker: dom.Function, decorat
         if isinstance(decorator, ast.Call):
             wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
         if isinstance(wrapper, dom.Function):
-            same = _gives_back(engine, wrapper.unit.module, wrapper.unit.node)
-            wrapper = dom.DECORATED if same else engine.apply(wrapper, [dom.DECORATED], {}, NOWHERE)
+            wrapper = engine.apply(wrapper, [dom.DECORATED], {}, NOWHERE)
     return wrapper
-
-
-def _gives_back(engine: Resolving, module: ModuleInfo, function: FunctionNode, deep: int = 4) -> bool:
-    """True for a function whose text says that it gives its first argument back, or what another such makes of it.
-
-    What writes documentation does. It is seen faster than what is done on the way, which takes many steps.
-    """
-    first = "".join(p.arg for p in function.args.args[:1])
-    inner = {n.name: n for n in function.body if isinstance(n, FunctionNode)}
-    theirs = {id(n) for definition in inner.values() for n in nodes_of(definition)}
-    own = [n for n in nodes_of(function) if id(n) not in theirs]
-
-    def gives(v: ast.expr | None) -> bool:
-        match v:
-            case ast.Name(name) if name in inner:  # what `@option(...)` gives, beside `@option`
-                return bool(function.args.defaults) and _gives_back(engine, module, inner[name], deep - 1)
-            case ast.Call(ast.Name(name), [ast.Name(given), *_]) if given == first and name in inner:
-                return _gives_back(engine, module, inner[name], deep - 1)
-            case ast.Call(ast.Name(name), [ast.Name(given), *_]) if given == first:
-                called = engine.global_value(module, name)
-                unit = called.unit if isinstance(called, dom.Function) else None
-                return unit is not None and _gives_back(engine, unit.module, unit.node, deep - 1)
-        return isinstance(v, ast.Name) and v.id == first
-
-    bound = any(isinstance(n, ast.Name) and n.id == first and isinstance(n.ctx, ast.Store) for n in own)
-    returned = [n.value for n in own if isinstance(n, ast.Return)]
-    return bool(deep and returned and not bound) and all(map(gives, returned))
 
 
 def _wrapped(

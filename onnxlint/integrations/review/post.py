@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,22 +176,18 @@ def _matched(places: Sequence[_Placed], said: Sequence[Said]) -> dict[int, Said]
     left = grouped(said, lambda one: comments.fingerprint_of(one.body))
     matches: dict[int, Said] = {}
 
-    def match(number: int, fits: Callable[[Said], bool]) -> None:
+    def match(number: int, at: Place | None) -> None:
         its = left.get(places[number].fingerprint, [])
-        one = next(filter(fits, its), None)
+        standing = (s for s in its if at is None or (s.path == at.path and at.first <= max(s.lines, default=-1)))
+        one = next((s for s in standing if at is None or s.lines[0] <= at.last), None)
         if one is not None:
             matches[number] = one
             its.remove(one)
 
     made = [(i, t.comment.place) for i, t in enumerate(places) if t.comment is not None]
     for i, place in made:
-        match(i, partial(_stands, place))
+        match(i, place)
     for i in (*(i for i, _ in made), *(i for i, t in enumerate(places) if t.comment is None)):
         if i not in matches:
-            match(i, lambda _: True)
+            match(i, None)
     return matches
-
-
-def _stands(place: Place, one: Said) -> bool:
-    """Whether a comment stands at a place now, or at a part of it."""
-    return one.path == place.path and bool(one.lines) and one.lines[0] <= place.last and place.first <= one.lines[-1]

@@ -52,16 +52,17 @@ def values(outputs: Any) -> list[Tensor]:
     return [torch.as_tensor(leaf).detach() for leaf in leaves if isinstance(leaf, (Tensor, bool, int, float))]
 
 
+def widened(value: Any) -> Any:
+    """A floating-point tensor in float64; anything else as it is."""
+    return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
 def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Tensor] | None:
     """The outputs of a float64 copy of the model on the same input; None where it cannot run in float64."""
-
-    def widen(value: Any) -> Any:
-        return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
-
     try:
-        wide = copied(model).double()
+        args, kwargs = pytree.tree_map(widened, (tuple(args), dict(kwargs)))
         with torch.no_grad():
-            return tensors(wide(*pytree.tree_map(widen, tuple(args)), **pytree.tree_map(widen, dict(kwargs))))
+            return tensors(copied(model).double()(*args, **kwargs))
     except Exception:  # noqa: BLE001 - a model may insist on float32; the caller then allows more
         return None
 
@@ -221,22 +222,6 @@ def precision(model: torch.nn.Module) -> float:
     """The coarsest eps among the model's floating-point parameters and buffers; 0 if it has none."""
     tensors_of = (*model.parameters(), *model.buffers())
     return max((torch.finfo(t.dtype).eps for t in tensors_of if t.is_floating_point()), default=0.0)
-
-
-def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same input, its floating-point tensors moved by about as much as rounding would."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def move(value: Any) -> Any:
-        if not isinstance(value, Tensor) or not value.is_floating_point() or not value.numel():
-            return value
-        eps = torch.finfo(value.dtype).eps
-        size = min(ULPS * eps, max(eps, SLIGHT)) * (float(value.abs().max()) or 1.0)
-        noise = torch.randn(value.shape, generator=generator, dtype=torch.float64)
-        return (value.double() + size * noise.to(value.device)).to(value.dtype)
-
-    args, kwargs = pytree.tree_map(move, (tuple(args), dict(kwargs)))
-    return args, dict(kwargs)
 
 
 def spread(base: Sequence[Tensor], others: Sequence[Sequence[Tensor]]) -> list[float]:

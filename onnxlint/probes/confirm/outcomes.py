@@ -65,7 +65,9 @@ def _confirmed(eager: Eager, confirmation: Confirmation) -> Verdict:
         return Outcome.STATIC_DIM, f"{names} was to be dynamic and is a constant in the graph"
     if failing:
         return Outcome.SHAPE_ERROR, _tell(failing, confirmation)
-    return Outcome.OK, f"agrees with eager on {len(confirmation.trials)} inputs"
+    unstable = sorted({trial.unstable for trial in confirmation.trials if trial.unstable is not None})
+    aside = f", but where a rounding error moves output {', '.join(map(str, unstable))} as far" if unstable else ""
+    return Outcome.OK, f"agrees with eager on {len(confirmation.trials)} inputs{aside}"
 
 
 def _tell(trials: list[Trial], confirmation: Confirmation) -> str:

@@ -1,7 +1,6 @@
 """Confirmation: an exported file in every runtime, against eager, on the example and on every variation."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -12,22 +11,14 @@ from onnxlint.base.probe_records import Probe
 from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Tried
 from onnxlint.probes.common import numerics
 from onnxlint.probes.common.costs import timed
-from onnxlint.probes.common.operator_mode import OperatorMode
+from onnxlint.probes.confirm.edges import on_an_edge
 from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.examples.vary import Variation, telling
 from onnxlint.probes.exporters import Export, Frames
 from onnxlint.probes.observe.eager import Eager, Run, execute, with_leaf
-from onnxlint.probes.observe.observe import divergences, observe
 
 MORE = 10.0  # times the difference on the example: another cause is at work
-_ATEN = torch.ops.aten
-_CHOOSING = {
-    _ATEN.topk.default: ("k", "dim", "largest", "sorted"),
-    _ATEN.sort.default: ("dim", "descending"),
-    _ATEN.sort.stable: (),
-}
-EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
 
 
 class Result(StrEnum):
@@ -41,7 +32,8 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One input in the runtimes: `setup` is the one that failed, `noise` the largest difference that is agreement."""
+    """One input in the runtimes: `setup` is the one that failed, `noise` the largest difference that is agreement, and
+    `unstable` an output that differs and that eager itself moves as far by a rounding error."""
 
     run: Run
     result: Result
@@ -50,6 +42,7 @@ class Trial:
     message: str = ""
     calls: int = 1
     noise: numerics.Difference | None = None
+    unstable: int | None = None
 
     @property
     def fails(self) -> bool:
@@ -227,44 +220,14 @@ def _compare(probe: Probe, eager: Eager, run: Run, answers: list[Any], setup: Se
     gap = numerics.worst(gaps)
     if gap is None:
         return Trial(run, Result.AGREES, calls=calls, noise=numerics.largest(gaps))
-    if not gap.shape and calls == 1 and _on_an_edge(eager, run, gap):
-        return Trial(run, Result.AGREES, calls=calls)
+    if not gap.shape and calls == 1 and on_an_edge(eager, run, gap, numerics.tensor(answers[gap.output]), bounds):
+        return Trial(run, Result.AGREES, calls=calls, unstable=gap.output)
     return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, setup, gap, gap.detail, calls)
 
 
 def expected(outputs: int, run: Run) -> Sequence[torch.Tensor]:
     """Eager's answer, with its Python numbers where a graph with so many outputs has them too."""
     return run.outputs if outputs == len(run.outputs) else numerics.values(run.observation.outputs)
-
-
-def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
-    """Whether eager itself jumps as far when the input moves by a rounding error, or equal values change their order.
-
-    Not where the input took another branch than the example: which arm was kept is then the very question.
-    """
-    differing = divergences(eager.base.observation, [run.observation])
-    if any(divergence.kind == "branch" or divergence.read in ("bool", "in") for divergence in differing):
-        return False
-    for seed in (1, 2, None):
-        args, kwargs = numerics.nudged(run.args, run.kwargs, seed) if seed is not None else (run.args, run.kwargs)
-        with OtherTies() if seed is None else nullcontext():
-            moved = observe(eager.inference(), args, kwargs)
-        near = numerics.spread(run.outputs, [numerics.tensors(moved.outputs)]) if moved.error is None else []
-        if gap.output < len(near) and near[gap.output] >= EDGE * (gap.max_abs or 0.0):
-            return True
-    return False
-
-
-class OtherTies(OperatorMode):
-    """Within it, equal values come in another order out of `topk` and unstable sorts, which promise none of them."""
-
-    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if func not in _CHOOSING or kwargs.get("stable") or not args[0].dim():
-            return func(*args, **kwargs)
-        options = {"dim": -1, **kwargs, **dict(zip(_CHOOSING[func], args[1:], strict=False))}
-        values, dim = args[0], options["dim"]
-        best, indices = func(values.flip(dim), **options)
-        return best, values.shape[dim] - 1 - indices
 
 
 def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> Iterator[Trial]:

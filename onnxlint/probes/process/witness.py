@@ -178,7 +178,9 @@ class Witness:
             yield Diagnostic("warning", f"{self._probe.name} {deed}{what}", path or None, line or None)
 
     def _left_running(self) -> None:
-        if any(t not in self._threads and (t in self._begun or _of_user(t)) for t in threading.enumerate()):
+        threads = [t for t in threading.enumerate() if t not in self._threads]
+        codes = [getattr(getattr(t, "_target", None) or type(t).run, "__code__", None) for t in threads]
+        if not self._begun.isdisjoint(threads) or any(c is not None and is_user_code(c.co_filename) for c in codes):
             self._note("leaves a thread running", "", None)
         self.left = sum(process.pid != self._pid for process in orphan_processes.descendants(self._supervisor))
         if self.left:
@@ -326,8 +328,3 @@ def _compiling() -> bool:
     """Whether torch's compiler does it, which keeps a cache below the temporary folder for whoever captures a graph."""
     paths = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(sys._getframe(1)))
     return any(_COMPILER in path for path in itertools.takewhile(lambda path: not is_user_code(path), paths))
-
-
-def _of_user(thread: threading.Thread) -> bool:
-    code = getattr(getattr(thread, "_target", None) or type(thread).run, "__code__", None)
-    return code is not None and is_user_code(code.co_filename)

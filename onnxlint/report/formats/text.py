@@ -193,7 +193,8 @@ class _Page:
             yield self._indent(Text.styled("to report it: ", "dim").append(words.clean(sides.issue), "cyan"), pad)
 
     def _help(self, finding: Finding, rule: Contract | None, pad: int) -> Iterator[Text]:
-        title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""
+        advice = rule.advice.strip().split("\n\n")[0] if rule else ""  # a full stop inside code ends no sentence
+        title = finding.fix.title if finding.fix else re.split(r"(?<=[.!?])\s+(?=[A-Z`])", advice, maxsplit=1)[0]
         if title:
             yield from self._paragraph("help", Text(words.clean(title)), pad, style="bold green")
         if finding.fix is not None:
@@ -250,11 +251,6 @@ def _short(finding: Finding) -> str:
     module = PurePath(finding.span.path).parent.name if module == "__init__" else module
     _, _, tail = f".{finding.symbol}".partition(f".{module}.")
     return tail or finding.symbol
-
-
-def _first_sentence(markdown: str) -> str:
-    """The first sentence of the first paragraph; a full stop inside code does not end it."""
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", markdown.strip().split("\n\n")[0], maxsplit=1)[0]
 
 
 def _effect(outcome: Outcome, effect: str, *, measured: bool) -> Text:

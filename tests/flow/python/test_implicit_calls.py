@@ -7,10 +7,7 @@ import ast
 import pytest
 from analysing import PRELUDE, project_of, told
 
-from onnxlint.flow.interpreter.function_runs import FunctionRuns
 from onnxlint.flow.python.implicit_calls import layer_base, named_tuple
-from onnxlint.flow.values.domain import Scope, Value
-from onnxlint.project.classes import FunctionUnit
 
 FOUND = ["Branch data: x.sum() > 0"]
 CASES = {
@@ -167,39 +164,3 @@ _MODEL = "class M(nn.Module):\n    @{}\n    def forward(self, x):\n        retur
 )
 def test_what_a_decorator_makes_of_a_function_is_run(decorator: str) -> None:
     assert told(_AROUND + decorator + _MODEL.format("either")) == ["Branch data: y.sum() > 0"]
-
-
-@pytest.mark.parametrize("by", ["documented", "documented()", 'documented(intro="So much for that.")'])
-def test_what_a_decorator_only_writes_documentation_with_is_not_run(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[str] = []
-    run = FunctionRuns.run
-
-    def noting(self: FunctionRuns, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
-        ran.append(unit.name)
-        return run(self, unit, scope, bound)
-
-    monkeypatch.setattr(FunctionRuns, "run", noting)
-    source = """
-def described(f):
-    return f.__name__
-
-def written(f, intro):
-    if intro is None:
-        return f
-    f.__doc__ = intro + described(f)
-    return f
-
-def documented(f=None, *, intro=None):
-    def around(g):
-        if "." in g.__qualname__:
-            return written(g, intro)
-        else:
-            return g
-    if f:
-        return around(f)
-    return around
-
-"""
-    assert told(source + _MODEL.format(by)) == []
-    assert "forward" in ran
-    assert not {"described", "written", "around"} & {*ran}

@@ -1,0 +1,101 @@
+"""Answers of eager that hang on a rounding error, or on the order of equal values: no runtime can give the same."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes.common import numerics
+from onnxlint.probes.common.operator_mode import OperatorMode
+from onnxlint.probes.observe.eager import Eager, Run
+from onnxlint.probes.observe.observe import divergences, observe
+
+EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
+SHARE = 0.75  # of the integers that differ: so many that rounding changes too; the rest would by other seeds
+SEEDS, SOON = range(1, 7), 2  # most is seen by the second: where there is nothing by then, the others are not tried
+_ATEN = torch.ops.aten
+_CHOOSING = {
+    _ATEN.topk.default: ("k", "dim", "largest", "sorted"),
+    _ATEN.sort.default: ("dim", "descending"),
+    _ATEN.sort.stable: (),
+}
+
+
+def on_an_edge(eager: Eager, run: Run, gap: numerics.Difference, answer: Tensor, bounds: numerics.Bounds) -> bool:
+    """Whether eager itself gets as far from its output as an answer is, where operators round otherwise, or equal
+    values change their order.
+
+    Not where the input took another branch than the example: which arm was kept is then the very question.
+    """
+    differing = divergences(eager.base.observation, [run.observation])
+    if gap.output >= len(run.outputs) or any(d.kind == "branch" or d.read in ("bool", "in") for d in differing):
+        return False
+    usual, far = run.outputs[gap.output].cpu(), 0.0
+    unstable = torch.zeros_like(usual, dtype=torch.bool)
+    for number, mode in enumerate((OtherTies(), *map(OtherRounding, SEEDS))):
+        with mode:
+            observed = observe(eager.inference(), run.args, run.kwargs)
+        outputs = numerics.tensors(observed.outputs) if observed.error is None else []
+        if gap.output < len(outputs) and (moved := outputs[gap.output].cpu()).shape == usual.shape:
+            unstable |= moved != usual
+            far = max(far, _covered(moved, usual, unstable, answer, gap, bounds))
+        if far >= 1.0 or (number == SOON and far < EDGE):
+            break
+    return far >= 1.0
+
+
+def _covered(
+    moved: Tensor, usual: Tensor, unstable: Tensor, answer: Tensor, gap: numerics.Difference, bounds: numerics.Bounds
+) -> float:
+    """How much of the way to the answer eager has moved, in units of what makes an edge."""
+    if not (usual.is_floating_point() or usual.is_complex()):
+        wrong = answer.to(usual.dtype) != usual
+        return int((wrong & unstable).sum()) / (SHARE * int(wrong.sum()))
+    if gap.max_abs == math.inf:  # NaN and infinity have no distance: it is unstable where numbers move as a whole
+        jump = numerics.worst(numerics.closely([moved], [usual], bounds))
+        return (jump.max_rel or 0.0) / EDGE if jump is not None else 0.0
+    return numerics.spread([usual], [[moved]])[0] / (EDGE * (gap.max_abs or math.inf))
+
+
+class OtherTies(OperatorMode):
+    """Within it, equal values come in another order out of `topk` and unstable sorts, which promise none of them."""
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if func not in _CHOOSING or kwargs.get("stable") or not args[0].dim():
+            return func(*args, **kwargs)
+        options = {"dim": -1, **kwargs, **dict(zip(_CHOOSING[func], args[1:], strict=False))}
+        values, dim = args[0], options["dim"]
+        best, indices = func(values.flip(dim), **options)
+        return best, values.shape[dim] - 1 - indices
+
+
+class OtherRounding(OperatorMode):
+    """Within it, what an operator rounds may go to a neighbour of the number that it goes to: Monte Carlo arithmetic.
+
+    What float64 gives too was not rounded, and stays: values that are only moved, sums of small integers.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        results = func(*args, **kwargs)
+        aliases = any(result.alias_info is not None for result in func._schema.returns)  # a view, or written in place
+        if aliases or torch.Tag.nondeterministic_seeded in func.tags:
+            return results
+        try:
+            wide, named = pytree.tree_map(numerics.widened, (args, kwargs))
+            exact = func(*wide, **named)
+        except (RuntimeError, NotImplementedError):  # it takes no float64: nothing is known of its rounding
+            return results
+        return pytree.tree_map(self._rounded, results, exact)
+
+    def _rounded(self, result: Any, exact: Any) -> Any:
+        if not isinstance(result, Tensor) or not result.is_floating_point() or result.shape != exact.shape:
+            return result
+        steps = torch.randint(-1, 2, result.shape, generator=self._generator).to(result.device)
+        moved = (result.double() * (1 + torch.finfo(result.dtype).eps * steps)).to(result.dtype)
+        return torch.where(result.double() == exact.double(), result, moved)
