@@ -9,6 +9,7 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _CALLED = re.compile(r"\.([a-z]\w*)\(\s*\)")
 _PUT_IN_PLACE = re.compile(r"^[ \t]*(?:\w+\.)+(forward = )(?:\w+\.)+(\w+)\b(?![(\[.])", re.MULTILINE)
+_SET = re.compile(r"^[ \t]*(\w+)\.(\w+ = (?:True|False))\b", re.MULTILINE)
 _SETS_A_FLAG = re.compile(r"^[ \t]+self\.(?:\w+ *= *(?:True|False)\b|forward = self\.)", re.MULTILINE)
 _MODES = frozenset(("eval", "train", "forward"))
 
@@ -16,11 +17,12 @@ _MODES = frozenset(("eval", "train", "forward"))
 def methods_called(texts: Iterable[str], roots: Sequence[str]) -> tuple[str, ...]:
     """The methods that the texts of scripts call without arguments, on whatever it is.
 
-    One that each of the `roots`, which export, puts in the place of its forward is there as `forward = infer`.
-    """
+    One that each of the `roots`, which export, puts in the place of its forward is there as `forward = infer`, and as
+    `export = True` a flag that one sets."""
+    set_ = {flag for text in roots for name, flag in _SET.findall(text) if re.search(rf"export\(\s*{name}\b", text)}
     called = {name for text in texts for name in _CALLED.findall(text)} - _MODES
     put = [{"".join(pair) for pair in _PUT_IN_PLACE.findall(text)} for text in roots]
-    return tuple(sorted(called.union(set.intersection(*put) if put else ())))
+    return tuple(sorted(called.union(set_, set.intersection(*put) if put else ())))
 
 
 def deploying(cls: ClassInfo, called: Sequence[str]) -> list[FunctionUnit]:
@@ -33,7 +35,11 @@ def deploy(engine: Calling, model: dom.Object, called: Sequence[str]) -> None:
     """Run what scripts call, untraced, on what stands for any model of the class, and put what they put in place."""
     for unit in deploying(model.cls, called):
         engine.call_function(dom.Function(unit, dom.Instance(model)), [], {}, None)
-    names = [name.removeprefix("forward = ") for name in called if name.startswith("forward = ")]
-    put = [m for name in names if name != "forward" and (m := model.cls.find_method(name)) is not None]
+    flags = (name.split(" = ") for name in called if name.endswith(("= True", "= False")))
+    own = {name: dom.Const(value == "True") for name, value in flags if name in model.attrs}
+    model.attrs.update(own)
+    model.settled.update(own)
+    names = (name for name in called if name.startswith("forward = ") and name != "forward = forward")
+    put = [m for name in names if (m := model.cls.find_method(name[10:])) is not None]
     if len(put) == 1 and model.cls.find_method("forward") is not None:
         model.attrs["forward"] = dom.Function(put[0], dom.Instance(model))

@@ -282,17 +282,12 @@ def _is_setting(node: ast.expr) -> bool:
 
 @lru_cache(maxsize=256)
 def _read_in_eval(function: ast.AST) -> frozenset[str]:
-    return frozenset(_reads_in_eval(function))
-
-
-def _reads_in_eval(function: ast.AST) -> Iterator[str]:
     """The names that a function reads outside of conditions on `self.training`."""
-    waiting: list[ast.AST] = [function]
+    waiting, names = [function], set[str]()
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Load):
-                yield node.id
+            names |= {node.id} if isinstance(node.ctx, ast.Load) else set()
         elif isinstance(node, ast.BoolOp):  # self.training and ..., not self.training or ...
             settles = asks_training if isinstance(node.op, ast.And) else _denies_training
             waiting += node.values[: next((n for n, v in enumerate(node.values) if settles(v)), None)]
@@ -302,6 +297,7 @@ def _reads_in_eval(function: ast.AST) -> Iterator[str]:
             waiting += [node.test, node.orelse]
         else:
             waiting += ast.iter_child_nodes(node)
+    return frozenset(names)
 
 
 def asks_training(test: ast.expr) -> bool:

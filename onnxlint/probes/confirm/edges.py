@@ -15,11 +15,10 @@ from onnxlint.probes.observe.observe import divergences, observe
 EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
 SHARE = 0.75  # of the integers that differ: so many that rounding changes too; the rest would by other seeds
 SEEDS, SOON = range(1, 7), 2  # most is seen by the second: where there is nothing by then, the others are not tried
-_ATEN = torch.ops.aten
 _CHOOSING = {
-    _ATEN.topk.default: ("k", "dim", "largest", "sorted"),
-    _ATEN.sort.default: ("dim", "descending"),
-    _ATEN.sort.stable: (),
+    torch.ops.aten.topk.default: ("k", "dim", "largest", "sorted"),
+    torch.ops.aten.sort.default: ("dim", "descending"),
+    torch.ops.aten.sort.stable: (),
 }
 
 

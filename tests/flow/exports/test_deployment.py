@@ -47,6 +47,22 @@ def test_the_arm_for_training_and(call: str, runs: bool) -> None:
     assert ("Branch data: x.sum() > 0" in observed) is runs
 
 
+@pytest.mark.parametrize(
+    ("statement", "runs"),
+    [
+        ("model.deployed = True", False),
+        ("model.deployed = False", True),
+        ("model.other = True", True),  # which it has not
+        ("registry.deployed = True", True),  # of something else
+        ("model.deployed = name", True),
+    ],
+)
+def test_the_arm_for_training_and_a_flag(statement: str, runs: bool) -> None:
+    script = SCRIPT.format(call="eval()").replace("    torch.onnx", f"    {statement}\n    torch.onnx")
+    observed = told(project_of({"head.py": MODEL, "export.py": script}))
+    assert ("Branch data: x.sum() > 0" in observed) is runs
+
+
 WHOLE = (
     PRELUDE
     + """
