@@ -83,6 +83,7 @@ def test_random_numbers_are_those_of_a_run_without_it() -> None:
         ("NearestOfSaturated", "ok", "but where a rounding error moves output 0 as far"),
         ("InverseOfNothing", "ok", "but where a rounding error moves output 0 as far"),
         ("NearestWithoutDoubt", "wrong-values", "differs from eager on"),
+        ("NearestAndWrong", "wrong-values", "max abs difference"),
     ],
 )
 def test_what_only_rounding_decides_is_told_and_is_no_error(
