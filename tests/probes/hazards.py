@@ -184,6 +184,13 @@ class NearestAndWrong(NearestOfSaturated):
         return super().forward(x), x.new_zeros(2, 64).index_add(0, torch.tensor([0, 0]), x[:2]) / 1000
 
 
+class CountAndNearest(NearestOfSaturated):
+    """The same behind a Python number, which TorchScript gives back as a tensor."""
+
+    def forward(self, x):
+        return x.shape[0], super().forward(x)
+
+
 class NearestWithoutDoubt(nn.Module):
     """The order of sums of which the export loses one addend, beside that of equal numbers."""
 

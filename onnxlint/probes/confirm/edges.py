@@ -8,13 +8,14 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes.common import numerics
+from onnxlint.probes.common.numerics import Bounds, Difference, Outputs
 from onnxlint.probes.common.operator_mode import OperatorMode
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences, observe
 
 EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
 SHARE = 0.75  # of the integers that differ: so many that rounding changes too; the rest would by other seeds
-SEEDS, SOON = range(1, 7), 1  # most is seen with the first: where it shows nothing, the others are not tried
+SEEDS, SOON = range(1, 7), 1  # floats show with the first whether they move; one integer may need them all
 _CHOOSING = {
     torch.ops.aten.topk.default: ("k", "dim", "largest", "sorted"),
     torch.ops.aten.sort.default: ("dim", "descending"),
@@ -22,32 +23,31 @@ _CHOOSING = {
 }
 
 
-def on_an_edge(eager: Eager, run: Run, gap: numerics.Difference, answer: Tensor, bounds: numerics.Bounds) -> bool:
-    """Whether eager itself gets as far from its output as an answer is, where operators round otherwise, or equal
+def on_an_edge(eager: Eager, run: Run, gap: Difference, wanted: Outputs, answer: Tensor, bounds: Bounds) -> bool:
+    """Whether eager itself gets as far from what it gave as an answer is, where operators round otherwise, or equal
     values change their order.
 
     Not where the input took another branch than the example: which arm was kept is then the very question.
     """
     differing = divergences(eager.base.observation, [run.observation])
-    if gap.output >= len(run.outputs) or any(d.kind == "branch" or d.read in ("bool", "in") for d in differing):
+    if any(divergence.kind == "branch" or divergence.read in ("bool", "in") for divergence in differing):
         return False
-    usual, far = run.outputs[gap.output].cpu(), 0.0
+    leaves = numerics.tensors if wanted is run.outputs else numerics.values
+    usual, far = wanted[gap.output].cpu(), 0.0
     unstable = torch.zeros_like(usual, dtype=torch.bool)
     for number, mode in enumerate((OtherTies(), *map(OtherRounding, SEEDS))):
         with mode:
             observed = observe(eager.inference(), run.args, run.kwargs)
-        outputs = numerics.tensors(observed.outputs) if observed.error is None else []
+        outputs = leaves(observed.outputs) if observed.error is None else []
         if gap.output < len(outputs) and (moved := outputs[gap.output].cpu()).shape == usual.shape:
             unstable |= moved != usual
             far = max(far, _covered(moved, usual, unstable, answer, gap, bounds))
-        if far >= 1.0 or (number == SOON and far < EDGE):
+        if far >= 1.0 or (number == SOON and far < EDGE and usual.is_floating_point()):
             break
     return far >= 1.0
 
 
-def _covered(
-    moved: Tensor, usual: Tensor, unstable: Tensor, answer: Tensor, gap: numerics.Difference, bounds: numerics.Bounds
-) -> float:
+def _covered(moved: Tensor, usual: Tensor, unstable: Tensor, answer: Tensor, gap: Difference, bounds: Bounds) -> float:
     """How much of the way to the answer eager has moved, in units of what makes an edge."""
     if not (usual.is_floating_point() or usual.is_complex()):
         wrong = answer.to(usual.dtype) != usual

@@ -218,7 +218,7 @@ def _compare(probe: Probe, eager: Eager, run: Run, answers: list[Any], setup: Se
         wide = numerics.reference(eager.inference(), run.args, run.kwargs) if calls == 1 else None
         gaps = numerics.differences(answers, wanted, wide, bounds)
     wrong = [gap for gap in gaps if calls == 1 and not gap.passes and not gap.shape]
-    edges = [d.output for d in wrong if on_an_edge(eager, run, d, numerics.tensor(answers[d.output]), bounds)]
+    edges = [d.output for d in wrong if on_an_edge(eager, run, d, wanted, numerics.tensor(answers[d.output]), bounds)]
     gap = numerics.worst([gap for gap in gaps if gap.output not in edges])
     if gap is None:
         return Trial(run, Result.AGREES, calls=calls, noise=numerics.largest(gaps), unstable=min(edges, default=None))
