@@ -201,7 +201,8 @@ class CallScope:
     def sized_on_request(self) -> frozenset[int]:
         """The ids of the calls in one arm of a choice of sizes, whose other arm passes dynamic axes to a call."""
         choices = [n for n in self.own if isinstance(n, ast.If) and n.orelse and _SIZES.search(ast.unparse(n.test))]
-        arms = [[_calls(arm) for arm in (n.body, n.orelse)] for n in choices]
+        blocks = [(n.body, n.orelse) for n in choices]
+        arms = [[[c for s in b for c in ast.walk(s) if isinstance(c, ast.Call)] for b in pair] for pair in blocks]
         pairs = [pair for one, other in arms for pair in ((one, other), (other, one))]
         axes = ("dynamic_axes", "dynamic_shapes")
         return frozenset(id(c) for a, b in pairs if any(k.arg in axes for o in b for k in o.keywords) for c in a)
@@ -214,10 +215,6 @@ class CallScope:
             for inner in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
                 around.setdefault(id(inner), []).append(node)
         return around
-
-
-def _calls(block: Block) -> list[ast.Call]:
-    return [node for statement in block for node in ast.walk(statement) if isinstance(node, ast.Call)]
 
 
 @lru_cache(maxsize=16)

@@ -1,6 +1,7 @@
 """Answers of eager that hang on a rounding error, or on the order of equal values: no runtime can give the same."""
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,11 +25,9 @@ _CHOOSING = {
 
 
 def on_an_edge(eager: Eager, run: Run, gap: Difference, wanted: Outputs, answer: Tensor, bounds: Bounds) -> bool:
-    """Whether eager itself gets as far from what it gave as an answer is, where operators round otherwise, or equal
-    values change their order.
-
-    Not where the input took another branch than the example: which arm was kept is then the very question.
-    """
+    """Whether eager itself gets as far from what it gave as an answer is, where the input moves by a rounding error,
+    operators round otherwise or equal values swap. Not where the input took another branch than the example: which arm
+    was kept is then the very question."""
     differing = divergences(eager.base.observation, [run.observation])
     if any(divergence.kind == "branch" or divergence.read in ("bool", "in") for divergence in differing):
         return False
@@ -36,8 +35,9 @@ def on_an_edge(eager: Eager, run: Run, gap: Difference, wanted: Outputs, answer:
     usual, far = wanted[gap.output].cpu(), 0.0
     unstable = torch.zeros_like(usual, dtype=torch.bool)
     for number, mode in enumerate((OtherTies(), *map(OtherRounding, SEEDS))):
+        args, kwargs = pytree.tree_map(partial(_nudged, number), (run.args, run.kwargs))
         with mode:
-            observed = observe(eager.inference(), run.args, run.kwargs)
+            observed = observe(eager.inference(), args, kwargs)
         outputs = leaves(observed.outputs) if observed.error is None else []
         if gap.output < len(outputs) and (moved := outputs[gap.output].cpu()).shape == usual.shape:
             unstable |= moved != usual
@@ -45,6 +45,15 @@ def on_an_edge(eager: Eager, run: Run, gap: Difference, wanted: Outputs, answer:
         if far >= 1.0 or (number == SOON and far < EDGE and usual.is_floating_point()):
             break
     return far >= 1.0
+
+
+def _nudged(seed: int, value: Any) -> Any:
+    """A leaf of the input, its floats moved by about as much as rounding would; as it is for seed 0."""
+    if not seed or not isinstance(value, Tensor) or not value.is_floating_point() or not value.numel():
+        return value
+    eps, noise = torch.finfo(value.dtype).eps, torch.Generator().manual_seed(seed)
+    size = min(numerics.ULPS * eps, max(eps, numerics.SLIGHT)) * (float(value.abs().max()) or 1.0)
+    return (value.double() + size * torch.randn(value.shape, generator=noise).to(value.device)).to(value.dtype)
 
 
 def _covered(moved: Tensor, usual: Tensor, unstable: Tensor, answer: Tensor, gap: Difference, bounds: Bounds) -> float:
@@ -72,9 +81,7 @@ class OtherTies(OperatorMode):
 
 class OtherRounding(OperatorMode):
     """Within it, what an operator rounds may go to a neighbour of the number that it goes to: Monte Carlo arithmetic.
-
-    What float64 gives too was not rounded, and stays: values that are only moved, sums of small integers.
-    """
+    What float64 gives too was not rounded, and stays: values that are only moved, sums of small integers."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()

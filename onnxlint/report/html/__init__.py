@@ -1,8 +1,8 @@
 """A report as one HTML file that opens from the disk: nothing in it is loaded, and nothing in it is run but its own."""
 
-import base64
 import hashlib
 import shlex
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,12 +35,8 @@ def page(report: Report, *, show_all: bool, sources: Sources, catalogue: Mapping
         lstrip_blocks=True,
     )
     environment.globals |= {"words": words, "place": place, "package_path": package_path, "drawing": drawing}
-    environment.filters |= {"prose": prose, "markdown": markdown, "quoted": shlex.quote, "digest": _digest}
+    environment.filters |= {"prose": prose, "markdown": markdown, "quoted": shlex.quote}
+    environment.filters["digest"] = lambda t: f"sha256-{b64encode(hashlib.sha256(t.encode()).digest()).decode()}"
     style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     view = overview(report, show_all=show_all, sources=sources, catalogue=catalogue)
     return environment.get_template("page.html.jinja").render(view=view, made=made, style=style, script=script)
-
-
-def _digest(text: str) -> str:
-    """How a Content-Security-Policy names an element that may stand in the page."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
