@@ -35,7 +35,8 @@ def on_an_edge(eager: Eager, run: Run, gap: Difference, wanted: Outputs, answer:
     usual, far = wanted[gap.output].cpu(), 0.0
     unstable = torch.zeros_like(usual, dtype=torch.bool)
     for number, mode in enumerate((OtherTies(), *map(OtherRounding, SEEDS))):
-        args, kwargs = pytree.tree_map(partial(_nudged, number), (run.args, run.kwargs))
+        seed = number if gap.max_abs != math.inf else 0  # an input that is zero by right may not become its own divisor
+        args, kwargs = pytree.tree_map(partial(_nudged, seed), (run.args, run.kwargs))
         with mode:
             observed = observe(eager.inference(), args, kwargs)
         outputs = leaves(observed.outputs) if observed.error is None else []
