@@ -86,10 +86,8 @@ def _run_jobs(engine: Interpreter, part: Part) -> Run:
 @dataclass(frozen=True, slots=True)
 class _Job:
     """An entry point: what it runs, and the function or class (by path and qualified name) that it is the entry of.
-
     `outside` says why no export comes through it, where that is not for its definition. What it assigns to attributes
-    is there for later ones where it is `lasting`.
-    """
+    is there for later ones where it is `lasting`."""
 
     path: str
     name: str
@@ -129,9 +127,11 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
         with guard.over(*place_of(traced[0])):
             beside = never_exported(engine, traced)
     traced = [c for c in traced if c not in beside]
-    for c in traced:
-        yield _job(c, f"{c.qualname}.__init__", partial(_build, engine, c, part.called), c)
     autograd = guard.those(classes, _is_autograd)
+    ordered = _wholes_first([*traced, *autograd])
+    for c in (c for c in ordered if c not in autograd):
+        if c not in engine.created or deployment.concerns(c, part.called):  # a part was built by its whole
+            yield _job(c, f"{c.qualname}.__init__", partial(_build, engine, c, part.called), c)
     waiting = ((c, c.find_method("forward")) for c in (*traced, *autograd) if c not in maybe)
     unreached = [c for c, unit in waiting if unit is None or unit.key not in engine.resolved]
     if exact:
@@ -140,7 +140,7 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
         why = f"no part of what is known to be exported at {part.origin}"
         outside.update((name_of(c), why) for c in _beside(engine, part, unreached, built))
     outside.update(_in_other_arms(engine, part, {m.object.cls for m, _, why in engine.exported_models if not why}))
-    yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
+    yield from _forwards(engine, replace(part, outside=outside), traced, ordered, left, guard)
 
 
 def _beside(engine: Interpreter, part: Part, others: Sequence[ClassInfo], built: Set[ClassInfo]) -> Sequence[ClassInfo]:
@@ -165,9 +165,7 @@ def _in_other_arms(engine: Interpreter, part: Part, exported: set[ClassInfo]) ->
 
 def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
     """True where each export call, from wherever it is called, has a model that ran without a call of anything unknown.
-
-    Another function that a join passed over has to build no model that is not built anyway.
-    """
+    Another function that a join passed over has to build no model that is not built anyway."""
     chains = engine.exports
     ran = sum(not why for *_, why in engine.exported_models)
     if part.declared or not part.exports or not entry_inputs.all_known(chains) or not 0 < ran == engine.complete:
@@ -185,9 +183,9 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
 
 
 def _forwards(
-    engine: Interpreter, part: Part, traced: list[ClassInfo], autograd: list[ClassInfo], left: _Left, guard: Guard
+    engine: Interpreter, part: Part, traced: list[ClassInfo], ordered: list[ClassInfo], left: _Left, guard: Guard
 ) -> Iterator[_Job]:
-    """The forwards of models that nothing else builds, and of what none of these came to."""
+    """The forwards of models that nothing else builds, and of what none of these came to, wholes before their parts."""
     names = {c: name_of(c) for c in traced}
     built = part.built | part.foreign
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
@@ -209,7 +207,6 @@ def _forwards(
         else:
             yield from _root(engine, c, False, part.inferring)
 
-    ordered = _wholes_first([*traced, *autograd])
     for apart in (False, True):  # what is inside first, so that it need not run again
         for c in (c for c in roots if (names[c] in part.outside) is apart):
             yield from _root(engine, c, c not in parts and c.name not in listed, part.inferring)

@@ -31,6 +31,11 @@ def deploying(cls: ClassInfo, called: Sequence[str]) -> list[FunctionUnit]:
     return [u for u in units if len(u.args.args) - len(u.args.defaults) == 1 and _SETS_A_FLAG.search(u.text)]
 
 
+def concerns(cls: ClassInfo, called: Sequence[str]) -> bool:
+    """True where what scripts call does something to models of a class, or may do."""
+    return bool(deploying(cls, called)) or any(" = " in name for name in called)
+
+
 def deploy(engine: Calling, model: dom.Object, called: Sequence[str]) -> None:
     """Run what scripts call, untraced, on what stands for any model of the class, and put what they put in place."""
     for unit in deploying(model.cls, called):

@@ -177,9 +177,7 @@ def _gives_targets(forward: FunctionUnit) -> bool:
 
 def _needs_truth(forward: FunctionUnit) -> bool:
     """True for a forward that reads annotations out of its input in any case, or moves the scores of the given labels.
-
-    Who generates by a label looks that up in an embedding.
-    """
+    Who generates by a label looks that up in an embedding."""
     text = forward.text
     if not ("label" in text or "gt_" in text or "_gt" in text) or _OF_TRUTH.search(text) is None:
         return False

@@ -20,10 +20,8 @@ _OFFERED = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)|^__all__\b[^
 def refused(
     modules: Sequence[ModuleInfo], roots: Sequence[tuple[ModuleInfo, str]], models: Collection[ClassInfo]
 ) -> dict[ClassInfo, str]:
-    """The classes that refuse every way to an export call of their bases, and the models that only these use.
-
-    `roots` are the functions with an export call, by module and name. Each class comes with the reason.
-    """
+    """The classes that refuse every way to an export call of their bases, and the models that only these use. `roots`
+    are the functions with an export call, by module and name. Each class comes with the reason."""
     owners = ((info.classes.get(name.rpartition(".")[0]), name.rpartition(".")[2]) for info, name in roots)
     ways = [(owner, [name], _outermost(owner, name)) for owner, name in owners if owner is not None]
     if not ways or not any("NotImplementedError" in info.source.text for info in modules):

@@ -147,10 +147,8 @@ def _is_unnamed(c: ClassInfo, modules: Sequence[ModuleInfo]) -> bool:
 
 
 def _is_idle(info: ModuleInfo, name: str, own: int, modules: Sequence[ModuleInfo]) -> bool:
-    """True where a module has a name as often as its class has itself, and else in methods that nothing names.
-
-    A function that nothing of the project calls may be there for users.
-    """
+    """True where a module has a name as often as its class has itself, and else in methods that nothing names. A
+    function that nothing of the project calls may be there for users."""
     text = info.source.text
     if _times_named(text, name) == own:
         return True
@@ -291,10 +289,8 @@ def blocks_around(text: str, at: int) -> Iterator[str]:
 
 
 def is_overridden(c: ClassInfo, reached: Callable[[ModuleInfo], str] | None = None) -> bool:
-    """True for a class that others derive from, each with a forward of its own, and that nothing else names.
-
-    Where exports are known, `reached` gives what of a module they come to, and no more counts.
-    """
+    """True for a class that others derive from, each with a forward of its own, and that nothing else names. Where
+    exports are known, `reached` gives what of a module they come to, and no more counts."""
     whole = reached is None
     naming = [i for i in c.module.project.naming(c.name) if not whole or i is c.module or c.name in i.aliases]
     if whole and any(i.is_package for i in naming):

@@ -76,9 +76,7 @@ class Emitter(Located):
         **fields: Any,
     ) -> None:
         """Record an observation, or widen the one of its kind at this place. `about` is the value that it concerns.
-
-        `doubt` says why it is not sure, where it is not.
-        """
+        `doubt` says why it is not sure, where it is not."""
         where = self.context
         if not (where.tracing or always) or where.silent:
             return

@@ -71,6 +71,7 @@ class FunctionRuns(Definitions):
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return dom.CONFIG
         bound = [fn.bound] if fn.bound is not None else []
+        subject = next(iter([*bound, *args]), None)
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
         key: CallKey | None = None
         # With its callers it exports other models; where such functions call each other, that has an end.
@@ -89,9 +90,9 @@ class FunctionRuns(Definitions):
         if not at.tracing and not closed and not anew:
             habit = self.habits.of(unit)
             if habit is not None:
-                if isinstance(fn.bound, dom.Instance):
+                if isinstance(subject, dom.Instance):
                     for name, v in habit.effects:
-                        self.set_attribute(fn.bound.object, name, v)
+                        self.set_attribute(subject.object, name, v)
                 return habit.result
         if anew:
             self.exporting[unit.key] += 1
@@ -105,7 +106,7 @@ class FunctionRuns(Definitions):
             result = self._run_anew(fn, scope, args, kwargs, key)
             results.append(result)
         if key is not None and not at.tracing:
-            self.habits.note(fn, result, self.writes, written, changes == self.changes)
+            self.habits.note(unit, subject, result, self.writes, written, changes == self.changes)
         return result
 
     def _run_anew(
@@ -148,10 +149,8 @@ class FunctionRuns(Definitions):
         return replace(joined, guessed=True) if isinstance(joined, dom.Tensor) else joined
 
     def _cut(self, unit: FunctionUnit) -> Value | None:
-        """What a closure gives that is not run, as it calls itself or the stack is full; None for one that is.
-
-        Its variables are not in the key of its calls, so summaries cannot end it.
-        """
+        """What a closure gives that is not run, as it calls itself or the stack is full; None for one that is. Its
+        variables are not in the key of its calls, so summaries cannot end it."""
         if len(self.frames) >= DEPTH:
             return self.summaries.too_deep()
         around = [f.calls for f in self.frames if f.unit is not None and f.unit.key == unit.key]
@@ -210,9 +209,7 @@ def _makeup(v: object, depth: int = 1) -> Hashable:
 
 def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, ...]:
     """Those that trace through a function: TorchScript keeps the control flow of a scripted one, and calls `symbolic`.
-
-    Measured with torch 2.13: of an autograd.Function with a `symbolic`, dynamo translates the forward all the same.
-    """
+    Measured with torch 2.13: of an autograd.Function with a `symbolic`, dynamo translates the forward all the same."""
     if unit.has_symbolic or unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
         return tuple(e for e in exporters if e != "torchscript")
     return exporters

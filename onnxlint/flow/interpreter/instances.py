@@ -106,10 +106,8 @@ class Objects(Writes, Engine):
             report_hidden_modules(self, obj, self.attribute_places, self._under_construction)
 
     def default_instance(self, info: ClassInfo) -> dom.Object:
-        """An object built with arguments of which nothing is known but their defaults' kinds.
-
-        It is the one that calls with such arguments give, unless a switch of its mode has changed it before.
-        """
+        """An object built with arguments of which nothing is known but their defaults' kinds. It is the one that calls
+        with such arguments give, unless a switch of its mode has changed it before."""
         default = (id(info), "default")
         if default not in self.instances:
             args, kwargs = self._default_arguments(info)
@@ -173,11 +171,9 @@ class Objects(Writes, Engine):
     def constructor_value(
         self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None
     ) -> Value:
-        """A constructor argument that nobody gave: classes and functions stay, numbers may be anything.
-
-        A flag, a name or a number that says "none" is its default where no call of the class gives another, or only
-        training asks for it.
-        """
+        """A constructor argument that nobody gave: classes and functions stay, numbers may be anything. A flag, a name
+        or a number that says "none" is its default where no call of the class gives another, or only training asks for
+        it."""
         if default is None:
             return dom.CONFIG
         if isinstance(default, ast.Constant):

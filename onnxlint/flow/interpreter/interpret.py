@@ -257,10 +257,8 @@ class Interpreter(FunctionRuns):
 
     @contextmanager
     def entry(self, path: str, lines: int, lasting: bool = True) -> Iterator[None]:
-        """An entry point of a file of so many lines begins, and ends with the block; no place is left of it then.
-
-        What traced code assigns in a `lasting` one, the next one sees.
-        """
+        """An entry point of a file of so many lines begins, and ends with the block; no place is left of it then. What
+        traced code assigns in a `lasting` one, the next one sees."""
         where = self.context
         try:
             with self.budget.entry(path, lines), self.summaries.entry(lasting):
@@ -325,10 +323,8 @@ class Interpreter(FunctionRuns):
     def rehearse(
         self, model: dom.Instance, fed: list[Value], opset: int | None = None
     ) -> tuple[dict[str, str], Value, list[observations.Observation]]:
-        """Run a model aside: the axes that its layers fix, what it gives, and its observations, kept nowhere else.
-
-        With an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached.
-        """
+        """Run a model aside: the axes that its layers fix, what it gives, and its observations, kept nowhere else. With
+        an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached."""
         before = self.observations, self.fixed, self.reached
         self.observations, self.fixed, self.reached = {}, {}, {}
         where: dict[str, Any] = {"axes": REHEARSAL}

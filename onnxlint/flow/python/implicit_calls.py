@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from onnxlint.flow.state.budget import DECORATING, Exhausted
 from onnxlint.flow.state.protocols import Calling, InContext, Recalling, Resolving, Running
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import replace
@@ -72,10 +73,8 @@ def layer_base(cls: ClassInfo) -> str | None:
 
 
 def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.Kwargs, result: dom.Value) -> dom.Value:
-    """Run the wrappers that decorators of the project put around a function, and give what comes out of them.
-
-    The function itself has run already: in the wrappers a name stands for it that gives `result`.
-    """
+    """Run the wrappers that decorators of the project put around a function, and give what comes out of them. The
+    function itself has run already: in the wrappers a name stands for it that gives `result`."""
     unit = fn.unit
     for decorator in reversed(unit.node.decorator_list):
         name = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -93,7 +92,7 @@ def decorated(engine: Recalling, fn: dom.Function, args: dom.Args, kwargs: dom.K
         if isinstance(wrapped, dom.Tensor) and isinstance(result, dom.Tensor) and wrapped != result:
             result = wrapped
         elif changes == engine.changes:  # whatever the function is given, where it gives back that itself
-            engine.habits.was_idle(habit[:2] if wrapper == dom.DECORATED else habit)
+            engine.habits.was_idle(habit[:2] if wrapper == dom.DECORATED else habit, wrapper == dom.DECORATED)
     return result
 
 
@@ -105,14 +104,17 @@ def _options(decorator: ast.expr) -> str:
     return ", ".join(getattr(v, "arg", "") if p else ast.dump(v) for v, p in zip(arguments, prose, strict=True))
 
 
-def _wrapper(engine: Resolving, unit: FunctionUnit, maker: dom.Function, decorator: ast.expr) -> dom.Value:
-    """What a decorator puts in the place of a function."""
+def _wrapper(engine: Recalling, unit: FunctionUnit, maker: dom.Function, decorator: ast.expr) -> dom.Value:
+    """What a decorator puts in the place of a function; for one that takes long, as documentation does, that itself."""
     wrapper: dom.Value = maker
-    with engine.within(tracing=False):
-        if isinstance(decorator, ast.Call):
-            wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
-        if isinstance(wrapper, dom.Function):
-            wrapper = engine.apply(wrapper, [dom.DECORATED], {}, NOWHERE)
+    try:
+        with engine.within(tracing=False), engine.budget.at_most(DECORATING):
+            if isinstance(decorator, ast.Call):
+                wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
+            if isinstance(wrapper, dom.Function):
+                wrapper = engine.apply(wrapper, [dom.DECORATED], {}, NOWHERE)
+    except Exhausted:
+        return dom.DECORATED
     return wrapper
 
 
@@ -128,10 +130,8 @@ def _wrapped(
 
 
 def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.AST]) -> None:
-    """Modules that only run in training, or outside of an export, are no entry points of their own.
-
-    What a constructor names in such an arm alone may be none either.
-    """
+    """Modules that only run in training, or outside of an export, are no entry points of their own. What a constructor
+    names in such an arm alone may be none either."""
     if frame.owner is not None and frame.unit is not None and frame.unit.name == "__init__":
         named = (frame.module.lookup(n.id) for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
         frame.engine.note_shut_out((c for c in named if isinstance(c, ClassInfo)), frame.owner)

@@ -18,6 +18,8 @@ LIGHT = 16  # values that hold fewer take no steps of their own
 READ = 8 * LIGHT  # the same for values that are only read
 LOOPS = 8  # a loop within so many others is followed once only; each loop around it doubles the steps
 EFFECTS = 250  # attributes that a function sets at most that is taken to do only bookkeeping
+DECORATING = 250  # that a decorator may take until it gives what it puts in the place of a function
+IDLE = 2  # times that what it puts there changed nothing, before it is taken never to
 HABIT = 4  # times that a function did only bookkeeping before it is taken to do so always
 
 
@@ -56,6 +58,16 @@ class Budget:
         for v in values:
             if v.weight > READ:
                 self.spend(v.weight // READ)
+
+    @contextmanager
+    def at_most(self, steps: int) -> Iterator[None]:
+        """Within the block, no more than so many steps are left."""
+        spared = max(self.left - steps, 0)
+        self.left -= spared
+        try:
+            yield
+        finally:
+            self.left += spared
 
     def of_file(self, path: str, lines: int) -> int:
         """How many steps the entry points of a file may still take, 0 or less for none."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from onnxlint.flow.state.budget import EFFECTS, HABIT
+from onnxlint.flow.state.budget import EFFECTS, HABIT, IDLE
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join
 from onnxlint.project.classes import FunctionUnit
@@ -28,25 +28,24 @@ class Habits:
 
     def note(
         self,
-        fn: dom.Function,
+        unit: FunctionUnit,
+        subject: dom.Value | None,
         result: dom.Value,
         writes: Sequence[tuple[dom.Object, str, dom.Value]],
         first: int,
         harmless: bool,
     ) -> None:
-        """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
-
-        Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
-        that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
-        """
-        if not isinstance(fn.bound, dom.Instance):
+        """Remember what a method did to its object, or a function to what it was given first, outside of traced code,
+        as long as that was only bookkeeping: large libraries do the same for hundreds of classes. What made no module
+        and no tensor a few times is then taken never to, and its plain values may be anything."""
+        if not isinstance(subject, dom.Instance):
             return
-        key = fn.unit.key
+        key = unit.key
         before = self._methods.get(key)
         if before is not None and before.count < 0:
             return
         effects = writes[first : first + EFFECTS + 1]
-        own = {name: v for obj, name, v in effects if obj is fn.bound.object}
+        own = {name: v for obj, name, v in effects if obj is subject.object}
         alone = len(effects) <= EFFECTS and len(own) == len({name for _, name, _ in effects})
         if not (harmless and alone and all(map(_plain_value, own.values())) and _plain_value(result)):
             self._methods[key] = Habit(-1, dom.UNKNOWN, ())
@@ -63,13 +62,13 @@ class Habits:
         habit = self._methods.get(unit.key)
         return None if habit is None or habit.count < HABIT else habit
 
-    def was_idle(self, wrapper: Hashable) -> None:
-        """A decorator's wrapper changed nothing."""
-        self._idle[wrapper] += 1
+    def was_idle(self, wrapper: Hashable, always: bool) -> None:
+        """A decorator's wrapper changed nothing; `always` where it is the function itself."""
+        self._idle[wrapper] += IDLE if always else 1
 
     def is_idle(self, wrapper: Hashable) -> bool:
         """True where it has changed nothing a few times."""
-        return self._idle[wrapper] >= HABIT
+        return self._idle[wrapper] >= IDLE
 
 
 def _plain_value(v: dom.Value) -> bool:

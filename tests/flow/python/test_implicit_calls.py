@@ -8,6 +8,7 @@ import pytest
 from analysing import PRELUDE, project_of, told
 
 from onnxlint.flow.python.implicit_calls import layer_base, named_tuple
+from onnxlint.flow.state.budget import DECORATING
 
 FOUND = ["Branch data: x.sum() > 0"]
 CASES = {
@@ -139,6 +140,25 @@ def scaled(by, on):
         source += f"class M{n}(nn.Module):\n    @scaled({n}, on={n == 6})\n"
         source += f"    def forward(self, x):\n        return x * {n}\n"
     assert told(source) == ["Branch data: y.sum() > 0"]
+
+
+def test_a_decorator_that_takes_very_long_is_taken_to_give_back_the_function() -> None:
+    source = f"""
+def described(f):
+    text = ""
+    {"; ".join(["text += f.__name__"] * DECORATING)}
+    def inner(self, x):
+        y = f(self, x)
+        return y if y.sum() > 0 else -y
+    inner.__doc__ = text
+    return inner
+
+class M(nn.Module):
+    @described
+    def forward(self, x):
+        return x if x.mean() > 0 else -x
+"""
+    assert told(source) == ["Branch data: x.mean() > 0"]
 
 
 _AROUND = """

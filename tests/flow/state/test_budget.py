@@ -32,6 +32,17 @@ def test_arguments_that_are_only_read_are_carried_for_less() -> None:
     assert budget.left == ENTRY - 2
 
 
+def test_what_a_part_may_not_take_is_left_to_what_comes_after_it() -> None:
+    budget = Budget()
+    with pytest.raises(Exhausted), budget.at_most(5):
+        budget.spend(6)
+    assert budget.left == ENTRY - 6
+    budget.begin(3)
+    with pytest.raises(Exhausted), budget.at_most(5):
+        budget.spend(4)
+    assert budget.left < 0
+
+
 def test_a_file_pays_for_what_its_entry_points_took_and_no_other_file_does() -> None:
     budget = Budget()
     with budget.entry("a.py", 10):

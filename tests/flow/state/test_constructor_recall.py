@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysing import project_of, told
 
-from onnxlint.flow.state.budget import HABIT
+from onnxlint.flow.state.budget import HABIT, IDLE
 from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.values.domain import NONE, Const, Function, Instance, Object, Tensor, Value
 
@@ -22,7 +22,7 @@ def remembered(*stored: Value, harmless: bool = True) -> tuple[Habits, Function]
     for v in stored:
         obj = Object(cls)
         fn = Function(cls.methods["__init__"], Instance(obj))
-        habits.note(fn, NONE, [(obj, "name", v)], 0, harmless)
+        habits.note(fn.unit, fn.bound, NONE, [(obj, "name", v)], 0, harmless)
     return habits, fn
 
 
@@ -48,11 +48,24 @@ def test_what_once_stored_a_tensor_or_did_harm_is_none_for_good() -> None:
 
 def test_a_wrapper_is_idle_after_a_few_times() -> None:
     habits = Habits()
-    for _ in range(HABIT):
+    for _ in range(IDLE):
         assert not habits.is_idle("wrapper")
-        habits.was_idle("wrapper")
+        habits.was_idle("wrapper", always=False)
     assert habits.is_idle("wrapper")
     assert not habits.is_idle("another")
+    habits.was_idle("another", always=True)
+    assert habits.is_idle("another")
+
+
+def test_a_function_that_only_names_the_object_it_is_given_hides_no_layer_that_is_made_after_it() -> None:
+    helper = "def named(module, name):\n    module.name = name\n"
+    models = "".join(
+        f"class M{n}(nn.Module):\n    def __init__(self):\n        super().__init__()\n        named(self, 'm{n}')\n"
+        f"        self.p = nn.Parameter(torch.ones({n + 1}))\n    def forward(self, x):\n"
+        f"        x = x * self.p if self.name else x\n        return x if x.sum() > {n} else -x\n"
+        for n in range(HABIT + 3)
+    )
+    assert told(helper + models) == [f"Branch data: x.sum() > {n}" for n in range(HABIT + 3)]
 
 
 def test_a_base_class_that_only_counts_hides_no_layer_of_the_classes_derived_from_it() -> None:
