@@ -367,8 +367,10 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
     specs = call.inputs if isinstance(call.inputs, Mapping) else {}
     axes, example = entry_inputs.axes_of(specs.values())
     args, kwargs = entry_inputs.unknown_arguments(engine, unit, exported=True, skip=bound)
-    names = [p.arg for p, _ in unit.positional][bound:]
-    for i, (n, v) in enumerate(zip(names, args, strict=False)):
+    for i, ((p, default), v) in enumerate(zip(unit.positional[bound:], args, strict=False)):
+        n = p.arg
+        if specs and n not in specs and isinstance(default, ast.Constant) and isinstance(v, dom.Const):
+            args[i] = dom.Const(call.values.get(n, default.value))  # a flag of training, as the call has or leaves it
         if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
             fed = entry_inputs.from_spec(unit, n, specs[n])
             args[i] = fed if axes else replace(fed, dims=None)

@@ -63,7 +63,8 @@ class M(nn.Module):
         ("", "is_train = batch.get('is_train', True)", 0),
         ("", "is_train = batch.get('is_wide', True)", 1),
         (", is_train", "pass", 0),
-        (", is_train=True", "pass", 1),
+        (", is_train=True", "pass", 0),
+        (", is_wide=True", "is_train = is_wide", 1),
     ],
 )
 def test_a_flag_of_training_that_an_export_has_to_give_is_off(more: str, flag: str, branches: int) -> None:

@@ -71,3 +71,21 @@ class M(nn.Module):
         return x
 """
     assert {code for code, *_ in findings_of(source)} == codes
+
+
+EXPORTED = """
+class M(nn.Module):
+    def forward(self, x, training=True):
+        if training:
+            return x if x.sum() > 0 else -x
+        return x
+
+def export():
+    torch.onnx.export(M().eval(), ({arguments}), "m.onnx", dynamic_axes={{"x": {{0: "batch"}}}})
+"""
+
+
+@pytest.mark.parametrize(("arguments", "branches"), [("torch.rand(2, 3),", 1), ("torch.rand(2, 3), False", 0)])
+def test_a_flag_of_training_is_what_the_export_leaves_it_at(arguments: str, branches: int) -> None:
+    branch = [line for line in told(EXPORTED.format(arguments=arguments)) if line.startswith("Branch")]
+    assert branch == ["Branch data: x.sum() > 0"] * branches

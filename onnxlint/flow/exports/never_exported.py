@@ -34,7 +34,7 @@ _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|s
 _OF_FILE = "filename", "_path", "_dir", "_folder"  # seen fast: no tree is made for most
 _UNPACKED = re.compile(r"^[ \t]+\(?((?:\w+,[ \\\n]*)+\w+)\)? = (\w+)$", re.MULTILINE)
 _FLAG = re.compile(r"=\s*(?:True|False)\b")
-_WAVES = re.compile(r"kaldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
+_WAVES = re.compile(r"[kK]aldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
 _RUNTIMES = "TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn".split("|")
 
 
@@ -111,7 +111,7 @@ def _beside_the_model(engine: Defining, cls: ClassInfo) -> bool:
         or _needs_truth(unit)
     ):
         return True
-    if ("librosa" in (text := cls.text) or "kaldi" in text) and _WAVES.search(text) and not has_layers(cls):
+    if ("librosa" in (text := cls.text) or "aldi." in text) and _WAVES.search(text) and not has_layers(cls):
         return True  # it makes features of recordings, before the model that is exported
     beside = any(a.startswith(("torchvision.transforms", "PIL", "sklearn")) for a in cls.module.aliases.values())
     return beside and not _has_weights(engine, cls)

@@ -404,7 +404,7 @@ class Reach:
             return "it exchanges tensors with other processes, and has no layers"
         if gives_a_dict_each(c):
             return "it makes a dict for each element of the batch, and has no layers"
-        if "Frontend" in c.name and _FEATURES.search(c.text):
+        if ("Frontend" in c.name or "Featurizer" in c.name) and _FEATURES.search(c.text):
             return "it makes features of recordings, before the model that is exported"
         folder = any(_FOR_DATA.fullmatch(part) for part in self._parts(c.module))
         return "it prepares or measures data" if folder or any(_PREPARES.search(n) for n in names) else ""

@@ -34,7 +34,7 @@ _AS_BASE = re.compile(r"^\s*class \w+\([^()]*$|\b(?:super|isinstance)\([^()]*$")
 _HEIR = re.compile(r"class (\w+)\(")
 _METHOD = re.compile(r"\s+def (\w+)\(self\b")
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
-_TRAINING = re.compile(r"\s*(?:el)?if self\.training(?: and [^:]*)?:")
+_TRAINING = re.compile(r"\s*(?:el)?if (?:self\.)?(?:is_)?training(?: and [^:]*)?:")
 _WITH_KEYWORDS = re.compile(r"class \w+\([^)]*\b(?!metaclass)\w+=")  # by which a base may register it
 _TALK = re.compile(r"""\"{3}[^"]*+(?:"(?!"")[^"]*+)*+"{3}|'{3}[^']*+(?:'(?!'')[^']*+)*+'{3}|#[^\n]*+""")
 

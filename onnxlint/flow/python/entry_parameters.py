@@ -81,6 +81,8 @@ def _entry_value(engine: InContext, unit: FunctionUnit, parameter: ast.arg, defa
     name = parameter.arg
     if name in _IN_USE and _is_flag(parameter, default) and _HIDES_TO_LEARN.search((unit.cls or unit).text):
         return dom.Const(_IN_USE[name])
+    if (TRAINING_FLAG.fullmatch(name) or name == "return_loss") and _is_flag(parameter, default):
+        return dom.Const(False)  # who exports a model that trains by default turns that off
     optional = isinstance(default, ast.Constant) and default.value is None
     if optional and (is_label(name) or _is_of_training(unit, name)):
         return dom.NONE  # an exported model computes no loss

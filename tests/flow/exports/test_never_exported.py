@@ -207,6 +207,7 @@ class Features(torch.nn.Module):
         return {}(x) + torch.rand(2)
 """
     assert told(features.format("kaldi.fbank")) == []
+    assert told(features.replace(" as kaldi", " as Kaldi").format("Kaldi.fbank")) == []
     assert "RandomDraw" in kinds(features.format("torch.relu"))
 
 

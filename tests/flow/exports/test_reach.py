@@ -605,9 +605,10 @@ def test_a_search_holds_models_in_a_dict_of_its_own(layers: str, outside: str) -
     assert _outside({"model.py": _net("Net"), "search.py": search})["search.py"] == outside
 
 
+@pytest.mark.parametrize("name", ["WavFrontend", "AudioFeaturizer"])
 @pytest.mark.parametrize(("does", "apart"), [("self.fbank(x)", True), ("self.conv(x)", False)])
-def test_a_frontend_makes_features_of_recordings(does: str, apart: bool) -> None:
-    frontend = _net("WavFrontend").replace("return -x", f"return {does}")
+def test_a_frontend_makes_features_of_recordings(does: str, apart: bool, name: str) -> None:
+    frontend = _net(name).replace("return -x", f"return {does}")
     assert bool(_outside({"model.py": _net("Net"), "front.py": frontend})["front.py"]) is apart
 
 
