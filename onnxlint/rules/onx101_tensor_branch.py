@@ -27,7 +27,8 @@ class TensorBranch(Rule):
             message = f"{word} branches on {what}: `{self.source(node)}`"
             effects = _UNFELT if branch.talks else None
             about = f"branch on {self.source(_subject(node))}"
-            yield Objection(message, effects=effects, about=about, hints={"sized": int(branch.sized)})
+            hints: dict[str, str | int] = {"sized": int(branch.sized), "does": "" if "any(" in message else branch.does}
+            yield Objection(message, effects=effects, about=about, hints=hints)
         elif branch.reads == "weight":
             message = f"{word} branches on the value of a weight: `{self.source(node)}`"
             advice = "decide it once in `__init__` and keep the answer as a Python bool"
@@ -35,6 +36,8 @@ class TensorBranch(Rule):
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: both arms run on every input, so one that fails, or divides by zero, where it did not run is felt."""
+        if site.hint("does") == "more" and not site.number("sized"):
+            return None
         branch = branch_of(site)
         if branch is None:
             return None

@@ -22,11 +22,13 @@ class DimBranch(Rule):
                 " keeps the example's arm",
                 severity=Severity.NOTE if branch.form == "short" else None,
                 about="caches" if branch.form == "table" else branch.axes and f"branches on {branch.axes}",
-                hints={"follows": 1} if branch.form == "table" else {},
+                hints={"does": branch.does, **({"follows": 1} if branch.form == "table" else {})},
             )
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: a slice that ends behind the last element, or begins before the first one, is the tensor itself."""
+        if site.hint("does") not in ("", "one"):
+            return None
         branch = branch_of(site)
         statement = only_assignment(branch)
         if not isinstance(branch, cst.If) or statement is None:

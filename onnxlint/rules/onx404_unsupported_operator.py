@@ -39,10 +39,11 @@ class UnsupportedOperator(Rule):
                 hints={"op": call.op},
             )
 
-    def fix_call(self, site: Site, call: cst.Call) -> Fix | None:
+    def fix(self, site: Site) -> Fix | None:
         """The lower of the two middle values, which sorting puts at a known place. Unsafe: NaN is sorted to the end."""
-        func = call.func if site.hint("op").endswith(".median") else None
-        if has_star(call) or not isinstance(func, cst.Attribute) or func.attr.value != "median":
+        call = site.at_span(cst.Call) if site.hint("op").endswith(".median") else None
+        func = call.func if call is not None else None
+        if call is None or has_star(call) or not isinstance(func, cst.Attribute) or func.attr.value != "median":
             return None
         front = positional(call)
         method = dotted(func.value) != "torch"

@@ -18,11 +18,9 @@ class JoinedRuns(Targets):
     def arms(
         self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]], usual: Callable[[], bool] | None = None
     ) -> bool:
-        """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends.
-
-        What follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away.
-        It sees what the `usual` arm leaves, and of the others the names that this one does not bind.
-        """
+        """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends. What
+        follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away. It
+        sees what the `usual` arm leaves, and of the others the names that this one does not bind."""
         before = self.scope.names
         self.engine.budget.spend(len(before) // 16)  # joining the states of very many variables takes its time
         mask = self.engine.context.exporters

@@ -133,10 +133,8 @@ class Writes(Emitter):
         return "state" if is_state else ""
 
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
-        """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.
-
-        With a class, every run of its own forward, where that is running.
-        """
+        """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`. With a
+        class, every run of its own forward, where that is running."""
         frames = self.frames
         begins = (n for n, f in enumerate(frames) if f.unit is not None and f.unit.name == "forward" and f.owner is cls)
         way = frames[next(begins, 0) :]

@@ -36,10 +36,8 @@ _ABOVE_ZERO = {ast.Gt: True, ast.NotEq: True, ast.Eq: False, ast.LtE: False}  # 
 
 
 class Arithmetic(Running):
-    """The part of a frame that works out binary, unary and comparison operators.
-
-    A frame is one activation of a function, of a module's statements, or of a lone expression.
-    """
+    """The part of a frame that works out binary, unary and comparison operators. A frame is one activation of a
+    function, of a module's statements, or of a lone expression."""
 
     scope: dom.Scope
     yields: list[dom.Value]
@@ -253,10 +251,8 @@ class Arithmetic(Running):
         return dom.Tuple(tuple(p[0] for p in pairs)), dom.Tuple(tuple(p[1] for p in pairs))
 
     def _are_keywords(self, v: dom.Value, node: ast.expr) -> TypeGuard[dom.Dict]:
-        """True for the `**kwargs` of traced code beside other parameters, where every key that it is passed is known.
-
-        A model that is exported is passed none but those of its example inputs.
-        """
+        """True for the `**kwargs` of traced code beside other parameters, where every key that it is passed is known. A
+        model that is exported is passed none but those of its example inputs."""
         a = self.unit.args if self.unit is not None else None
         if a is None or a.kwarg is None or not isinstance(node, ast.Name) or node.id != a.kwarg.arg:
             return False

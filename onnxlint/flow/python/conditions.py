@@ -31,11 +31,9 @@ _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_
 
 @dataclass(slots=True)
 class Test:
-    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided).
-
-    Of each value read: the exporters that read it, and whether that takes a flag that is off by default. `usual` is
-    what the condition is where nobody turns on such a flag.
-    """
+    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided). Of each
+    value read: the exporters that read it, and whether that takes a flag that is off by default. `usual` is what the
+    condition is where nobody turns on such a flag."""
 
     reads: list[tuple[dom.Value, tuple[str, ...], bool]]
     verdict: dict[str, bool | None]
@@ -129,9 +127,7 @@ class Conditions(Arithmetic):
 
     def _of_a_table(self, node: ast.expr) -> bool | None:
         """What a test of `self.table` or its size is where forward enlarges that, and the constructor fills it for all.
-
-        It does with as many rows as a setting says, or more than any example has.
-        """
+        It does with as many rows as a setting says, or more than any example has."""
         own = self.bound.object if isinstance(self.bound, dom.Instance) else None
         written = self.engine.reads.written_by_forward(own.cls) if own is not None else None
         if own is None or not written or not isinstance(node, ast.Compare):
@@ -164,10 +160,8 @@ class Conditions(Arithmetic):
         return self.engine.built_last(cls.info) if isinstance(cls, dom.ClassRef) and cls.info.is_module() else None
 
     def _test_both(self, left: Test, second: ast.expr, first: ast.expr, stops: bool) -> Test:
-        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`.
-
-        A flag that makes a model do after `self.training or` what training does is as off as the constructor leaves it.
-        """
+        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`. A flag that
+        makes a model do after `self.training or` what training does is as off as the constructor leaves it."""
         mask = self.engine.context.exporters
         exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
         asked = left.usual is stops
@@ -344,7 +338,8 @@ class Conditions(Arithmetic):
                     looping = keyword == "if" and self.engine.context.looping and dom.reads_data(v)
                     leaves = _leaves(body, orelse) if looping else ""
                     form = self._size_form(node, v, body, orelse) if isinstance(v, dom.Dim) else ""
-                    self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form, talks=talks)
+                    fields = {"leaves": leaves, "form": form, "talks": talks, "does": _done(keyword, body, orelse)}
+                    self.engine.emit_read(observations.Branch, node, v, mask, **fields)
 
     def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
         """What a branch on a size is about: equal sizes, a remainder or short input to pad, or what is kept."""
@@ -440,6 +435,19 @@ class Conditions(Arithmetic):
 def _branches(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[int, int]:
     """Which statement of a function an `if` is, by the identity of its body; the function is kept as long."""
     return {id(s.body): at for at, s in enumerate(function.body) if isinstance(s, ast.If)}
+
+
+def _done(keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+    """What the arms of an `if` do; see `observations.Branch`."""
+    if keyword != "if" or isinstance(body[0], ast.Return):
+        return "returns" if keyword == "if" else ""
+    last = orelse[0] if len(orelse) == 1 else None
+    if isinstance(last, ast.If):
+        orelse = () if _done(keyword, last.body, last.orelse) in ("one", "assign") else (last,)
+    if not all(isinstance(s, (ast.Assign, ast.AugAssign, ast.Pass)) for s in (*body, *orelse)):
+        return "more"
+    alone = last is None and not orelse and len(body) == 1 and isinstance(body[0], ast.Assign)
+    return "one" if alone else "assign"
 
 
 def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:

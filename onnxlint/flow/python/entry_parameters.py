@@ -162,7 +162,8 @@ def _is_state_of_lstm(unit: FunctionUnit, name: str) -> bool:
 def plain_name(name: object) -> bool:
     """True for the name of a setting: a parameter or a key of a dict that nothing else speaks for."""
     prefixes = ("num_", "n_", "use_", "return_", "is_", "do_", "output_")
-    return isinstance(name, str) and (name in _PLAIN_NAMES or name.startswith(prefixes))
+    suffixes = ("_h", "_w", "_height", "_width")
+    return isinstance(name, str) and (name in _PLAIN_NAMES or name.startswith(prefixes) or name.endswith(suffixes))
 
 
 def _is_plain(unit: FunctionUnit, name: str) -> bool:

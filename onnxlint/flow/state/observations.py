@@ -90,13 +90,13 @@ class Branch(Observation, frozen=True):
     # Of a test on a size: "equal" sizes, a remainder for "padding", a "short" input to pad, a "table" to fill.
     form: str = ""
     axes: str = ""  # that the size is of
+    # Of an `if`: "one" assignment alone, arms that "assign" alone, a body that "returns" at once, or "more".
+    does: str = ""
 
 
 class BoolOperator(Observation, frozen=True):
     """`and`, `or`, `not`, `in`, a chained comparison or a builtin whose operand is tensor data, used as a value.
-
-    `builtin` is its name, as `max()`, and `operands` counts what it was given.
-    """
+    `builtin` is its name, as `max()`, and `operands` counts what it was given."""
 
     builtin: str = ""
     operands: int = 0
@@ -143,10 +143,8 @@ class ShapeLiteral(Observation, frozen=True):
 
 
 class Operation(Observation, frozen=True):
-    """An operator of torch or of Python, `op`.
-
-    `outcomes` is what the tables say of this form of it, for those exporters whose export then differs from PyTorch.
-    """
+    """An operator of torch or of Python, `op`. `outcomes` is what the tables say of this form of it, for those
+    exporters whose export then differs from PyTorch."""
 
     op: str = ""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -181,11 +179,9 @@ class Call(Operation, frozen=True):
 
 
 class RandomDraw(Call, frozen=True):
-    """Random numbers; `source` is the generator: torch's, or one of Python or numpy.
-
-    `latent` is True where they are what a generator begins from: noise alone, which a part of the model is fed; where a
-    distribution is asked for a sample; and where a flag of a function on the way (`deterministic`) would leave it out.
-    """
+    """Random numbers; `source` is the generator: torch's, or one of Python or numpy. `latent` is True where they are
+    what a generator begins from: noise alone, which a part of the model is fed; where a distribution is asked for a
+    sample; and where a flag of a function on the way (`deterministic`) would leave it out."""
 
     source: Literal["torch", "python"] = "torch"
     latent: bool = False
@@ -410,10 +406,8 @@ class FrozenArgument(Observation, frozen=True):
 
 class Example(msgspec.Struct, frozen=True):
     """One example input of an export: the parameter it feeds, sizes and floating dtype as far as they are known.
-
     `again` is True where it is the variable of an earlier input once more; `span` is where it is written in the call.
-    `kind` is "tensor", "none", "number" (a flag too), "numbered" (a dict with ints for keys) or "", for any other.
-    """
+    `kind` is "tensor", "none", "number" (a flag too), "numbered" (a dict with ints for keys) or "", for any other."""
 
     parameter: str | None = None
     sizes: tuple[int | None, ...] | None = None
@@ -431,11 +425,9 @@ class ModeReader(msgspec.Struct, frozen=True):
 
 
 class AskedDim(msgspec.Struct, frozen=True):
-    """What `dynamic_shapes` says of one axis of an input, which is given by name or by position.
-
-    `kind`: `Dim` (an object, of variable or text `label`), `AUTO`, `DYNAMIC`, `STATIC`, `name` (a string), `number`,
-    `none` or `unknown`. `at` is its line and column in the tree of the function.
-    """
+    """What `dynamic_shapes` says of one axis of an input, which is given by name or by position. `kind`: `Dim` (an
+    object, of variable or text `label`), `AUTO`, `DYNAMIC`, `STATIC`, `name` (a string), `number`, `none` or `unknown`.
+    `at` is its line and column in the tree of the function."""
 
     input: str | int
     axis: int
