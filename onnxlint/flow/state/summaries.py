@@ -18,7 +18,7 @@ from onnxlint.flow.values.domain import replace
 # count, and which are first depends on the project alone: the entry points of a part run one after the other in one
 # process, in the order of their modules (`partitions.in_order`), whatever the order of the paths and of the parts.
 CONTEXTS = 5
-ELSEWHERE = 3  # of a function of another part, which is run for its own calls there
+ELSEWHERE = 2  # of a function of another part, which is run for its own calls there
 DEPTH = 40  # of calls within calls
 
 Place: TypeAlias = "tuple[Any, ...]"  # a function and what of the context decides what is observed in it
@@ -81,10 +81,8 @@ class _Replay:
 
 @dataclass(slots=True)
 class _Run:
-    """A call that runs, with its number, what is known of its result, and what else depends on that.
-
-    `reads`, `depends` and `stateful` are what was noted of the call around it; `before` is what had been assigned.
-    """
+    """A call that runs, with its number, what is known of its result, and what else depends on that. `reads`, `depends`
+    and `stateful` are what was noted of the call around it; `before` is what had been assigned."""
 
     number: int
     reads: set[str]

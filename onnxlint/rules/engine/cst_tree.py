@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -38,7 +38,7 @@ class Tree:
     """
 
     def __init__(self, text: str, place: Callable[[int, int], Place], lone: bool = False) -> None:
-        self.root = cst.parse_module(text)
+        self.root = _parsed(text) if lone else cst.parse_module(text)
         self._lone = lone
         self._lines = Lines(text)
         self._dropped: list[int] = []  # offsets at which libcst leaves out a form feed that begins a line
@@ -69,22 +69,10 @@ class Tree:
             raise BeyondStatement
         return parent
 
-    @cached_property
-    def _offsets(self) -> dict[int, tuple[int, int]] | None:
-        """Where each node, by its identity, is in the text; None where telling that needs too much stack."""
-        state = _Offsets(self.root)
-        try:
-            self.root._codegen(state)
-        except (RecursionError, KeyError):  # where the stack ends, libcst asks for places that it has not noted
-            return None
-        return state.offsets
-
     def range(self, node: cst.CSTNode) -> tuple[Place, Place]:
-        """First place of a node and the one after it.
-
-        Raises KeyError for one that is not of this tree, RecursionError where the text is nested too deeply.
-        """
-        offsets = self._offsets
+        """First place of a node and the one after it. Raises KeyError for one that is not of this tree, RecursionError
+        where the text is nested too deeply."""
+        offsets = _offsets_in(self.root)
         if offsets is None:
             raise RecursionError
         start, end = offsets[id(node)]
@@ -170,9 +158,7 @@ class Tree:
 
 class _Offsets(CodegenState):
     """Notes where nodes begin and end in their code, as libcst's PositionProvidingCodegenState notes lines and columns.
-
-    That looks for newlines in every token and makes three objects for each node, which takes twice the time.
-    """
+    That looks for newlines in every token and makes three objects for each node, which takes twice the time."""
 
     def __init__(self, module: cst.Module) -> None:
         super().__init__(module.default_indent, module.default_newline)
@@ -200,6 +186,22 @@ class _Offsets(CodegenState):
         yield
         start = start if start_node is None else self.offsets[id(start_node)][0]
         self.offsets[id(node)] = start, self._at if end_node is None else self.offsets[id(end_node)][1]
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str) -> cst.Module:
+    return cst.parse_module(text)  # kept, since files are copies of each other
+
+
+@lru_cache(maxsize=128)
+def _offsets_in(root: cst.Module) -> dict[int, tuple[int, int]] | None:
+    """Where each node, by its identity, is in the text; None where telling that needs too much stack."""
+    state = _Offsets(root)
+    try:
+        root._codegen(state)
+    except (RecursionError, KeyError):  # where the stack ends, libcst asks for places that it has not noted
+        return None
+    return state.offsets
 
 
 @cache

@@ -25,10 +25,8 @@ class _Piece:
 
 
 def check(page: Page, fix: Fix, line: int) -> None:
-    """Raise SyntaxError or ValueError unless the file parses after a fix of a finding in a line.
-
-    Raises LeftOut where what was parsed for the fixes of this file adds up to too much.
-    """
+    """Raise SyntaxError or ValueError unless the file parses after a fix of a finding in a line. Raises LeftOut where
+    what was parsed for the fixes of this file adds up to too much."""
     if page.parsed > LEAST + MOST * len(page.text):
         raise LeftOut
     edits = [edit for edit in fix.edits if edit not in page.sound]
