@@ -260,7 +260,7 @@ def lists_of_tensors(unit: FunctionUnit) -> frozenset[str]:
     wanted = _WANTS_LISTS.findall(text) if "list" in text or "List" in text else []
     names.update(name for match in wanted for name in match)
     checked = {name for _, raised, asserted, _ in wanted for name in (raised, asserted)}  # whatever it becomes later on
-    own = (p.arg for p, _ in unit.positional if p.arg in names)
+    own = (p.arg for p, _ in unit.positional if p.arg in names or p.arg.startswith("mlvl_"))  # of several levels
     return frozenset(name for name in own if name in checked or not used_as_tensor(unit, name))
 
 

@@ -465,6 +465,7 @@ def test_what_an_exported_model_runs_counts_as_exported_and_what_may_be_does_not
     [
         ("Discriminator", "", True),
         ("TextureLoss", "", True),
+        ("Lips_disc_small", "", True),
         ("Discriminator", "\nclass Test_bands(unittest.TestCase):\n    bands = Bands\n", True),
         ("NetWithLoss", "", False),
         ("Encoder", "", False),

@@ -109,6 +109,11 @@ def test_axes_by_jaxtyping() -> None:
         ("data", "return data['image']", Dict((), Tensor())),
         ("features", "return [f for f in features]", Tensor(guessed=True)),
         ("features", "return features.sum()", Tensor()),
+        ("mlvl_feats", "return [f.size() for f in mlvl_feats]", Seq(Tensor())),
+        ("mlvl_feats", "return mlvl_feats.sum()", Tensor()),
+        ("grid_h", "return 0", CONFIG),
+        ("training=True", "return x if training else -x", Const(False)),
+        ("return_loss: bool", "return x if return_loss else -x", Const(False)),
     ],
 )
 def test_without_an_annotation_the_default_the_name_or_the_body_says(parameter: str, body: str, value: Value) -> None:
