@@ -40,8 +40,9 @@ def deploy(engine: Calling, model: dom.Object, called: Sequence[str]) -> None:
     """Run what scripts call, untraced, on what stands for any model of the class, and put what they put in place."""
     for unit in deploying(model.cls, called):
         engine.call_function(dom.Function(unit, dom.Instance(model)), [], {}, None)
-    flags = (name.split(" = ") for name in called if name.endswith(("= True", "= False")))
-    own = {name: dom.Const(value == "True") for name, value in flags if name in model.attrs}
+    flags = {name.partition(" = ")[0] for name in called if name.endswith(("= True", "= False"))} & model.attrs.keys()
+    either = {name for name in flags if {f"{name} = True", f"{name} = False"}.issubset(called)}  # by two scripts
+    own = {name: dom.CONFIG if name in either else dom.Const(f"{name} = True" in called) for name in sorted(flags)}
     model.attrs.update(own)
     model.settled.update(own)
     names = (name for name in called if name.startswith("forward = ") and name != "forward = forward")

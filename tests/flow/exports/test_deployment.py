@@ -63,6 +63,14 @@ def test_the_arm_for_training_and_a_flag(statement: str, runs: bool) -> None:
     assert ("Branch data: x.sum() > 0" in observed) is runs
 
 
+@pytest.mark.parametrize(("other", "runs"), [("True", False), ("False", True)])
+def test_a_flag_that_two_scripts_set_otherwise_is_either(other: str, runs: bool) -> None:
+    lines = SCRIPT.format(call="eval()").partition("    torch.onnx")
+    scripts = [f"{lines[0]}    model.deployed = {on}\n{lines[1]}{lines[2]}" for on in ("True", other)]
+    files = {"head.py": MODEL, "export.py": scripts[0], "other.py": scripts[1]}
+    assert ("Branch data: x.sum() > 0" in told(project_of(files))) is runs
+
+
 WHOLE = (
     PRELUDE
     + """
