@@ -12,6 +12,7 @@ Usage: python tests/benchmarks/bench_static.py [FOLDER ...]     (default: the in
 """
 
 import argparse
+import contextlib
 import importlib.util
 import os
 import resource
@@ -85,16 +86,20 @@ def took(
         process = subprocess.Popen(
             command, stdout=output, stderr=errors, cwd=folder, env=environment, start_new_session=True
         )
-        while True:
-            try:
-                process.wait(TURN if meanwhile is not None else None)
-                break
-            except subprocess.TimeoutExpired:
+        try:
+            while meanwhile is not None and process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(TURN)
+                    break
                 at = time.monotonic()
                 os.killpg(process.pid, signal.SIGSTOP)
                 meanwhile()
                 os.killpg(process.pid, signal.SIGCONT)
                 paused += time.monotonic() - at
+            process.wait()
+        finally:  # Ctrl-C does not come to what has a session of its own
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         wall = time.monotonic() - began - paused
         output.seek(0)
@@ -119,10 +124,13 @@ def beside_parsing(
             time.sleep(TURN)
             parsing.send_signal(signal.SIGSTOP)
 
-        result = took(command, tree.parent, cache, code, turn)
-        parsing.send_signal(signal.SIGTERM)
-        parsing.send_signal(signal.SIGCONT)
-        return result, float(parsing.stdout.readline())
+        try:
+            result = took(command, tree.parent, cache, code, turn)
+            parsing.send_signal(signal.SIGTERM)
+            parsing.send_signal(signal.SIGCONT)
+            return result, float(parsing.stdout.readline())
+        finally:
+            parsing.kill()
 
 
 def peak_memory(command: list[str], folder: Path) -> int:
