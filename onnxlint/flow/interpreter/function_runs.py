@@ -88,11 +88,10 @@ class FunctionRuns(Definitions):
         elif (cut := self._cut(unit)) is not None:
             return cut
         if not at.tracing and not closed and not anew:
-            habit = self.habits.of(unit)
-            if habit is not None:
-                if isinstance(subject, dom.Instance):
-                    for name, v in habit.effects:
-                        self.set_attribute(subject.object, name, v)
+            habit = self.habits.of(unit) if isinstance(subject, dom.Instance) else None
+            if habit is not None and isinstance(subject, dom.Instance):
+                for name, v in habit.effects:
+                    self.set_attribute(subject.object, name, v)
                 return habit.result
         if anew:
             self.exporting[unit.key] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from analysing import project_of, told
 
 from onnxlint.flow.state.budget import HABIT, IDLE
@@ -57,26 +58,34 @@ def test_a_wrapper_is_idle_after_a_few_times() -> None:
     assert habits.is_idle("another")
 
 
-def test_a_function_that_only_names_the_object_it_is_given_hides_no_layer_that_is_made_after_it() -> None:
-    helper = "def named(module, name):\n    module.name = name\n"
-    models = "".join(
-        f"class M{n}(nn.Module):\n    def __init__(self):\n        super().__init__()\n        named(self, 'm{n}')\n"
-        f"        self.p = nn.Parameter(torch.ones({n + 1}))\n    def forward(self, x):\n"
-        f"        x = x * self.p if self.name else x\n        return x if x.sum() > {n} else -x\n"
-        for n in range(HABIT + 3)
-    )
-    assert told(helper + models) == [f"Branch data: x.sum() > {n}" for n in range(HABIT + 3)]
+COUNTS = "class Base(nn.Module):\n    def __init__(self, name):\n        super().__init__()\n        self.name = name\n"
+NAMES = """
+def named(v, name=""):
+    if name == "":
+        return nn.Parameter(torch.ones(v))
+    v.name = name
+"""
 
 
-def test_a_base_class_that_only_counts_hides_no_layer_of_the_classes_derived_from_it() -> None:
+@pytest.mark.parametrize(
+    ("helper", "base", "calls"),
+    [
+        pytest.param(
+            COUNTS, "Base", "super().__init__('m{n}')\n        self.p = nn.Parameter(torch.ones(3))", id="a base"
+        ),
+        pytest.param(
+            NAMES,
+            "nn.Module",
+            "super().__init__()\n        named(self, 'm{n}')\n        self.p = named({n} + 3)",
+            id="a function that makes what it is asked for by a number",
+        ),
+    ],
+)
+def test_what_only_counts_hides_no_layer_that_is_made_after_it(helper: str, base: str, calls: str) -> None:
     """More classes than make a habit: the constructor of the last one still gives its object what it computes with."""
-    base = (
-        "class Base(nn.Module):\n    def __init__(self, name):\n        super().__init__()\n        self.name = name\n"
-    )
-    derived = "".join(
-        f"class M{n}(Base):\n    def __init__(self):\n        super().__init__('m{n}')\n"
-        f"        self.p = nn.Parameter(torch.ones({n + 1}))\n    def forward(self, x):\n"
-        f"        x = x * self.p\n        return x if x.sum() > {n} else -x\n"
+    models = "".join(
+        f"class M{n}({base}):\n    def __init__(self):\n        {calls.format(n=n)}\n    def forward(self, x):\n"
+        f"        return x if self.p.sum() > {n} else -x\n"
         for n in range(HABIT + 3)
     )
-    assert told(base + derived) == [f"Branch data: x.sum() > {n}" for n in range(HABIT + 3)]
+    assert told(helper + models) == [f"Branch weight: self.p.sum() > {n}" for n in range(HABIT + 3)]
