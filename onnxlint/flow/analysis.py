@@ -6,6 +6,7 @@ changed since? What do the files define that are as they were?
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,8 @@ from onnxlint.project.classes import Reads
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
 
+HEAD = 2000  # characters in which a file says that it was generated
+_GENERATED = re.compile(r"generated from\s+(\S+\.py)\b")
 WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are worth their start
 
 
@@ -132,7 +135,10 @@ class _Run:
         self._engine = partial(Interpreter, self._project, table, *how)
         self._run_part = run_part
         modules = self._project.modules
-        self.modules = in_order(modules[path] for path in index.own if path in modules)
+        own = {path: modules[path] for path in index.own if path in modules}
+        heads = ((path.parent, _GENERATED.search(info.source.text, 0, HEAD)) for path, info in own.items())
+        templates = {folder / Path(made[1]).name for folder, made in heads if made is not None}  # these never run
+        self.modules = in_order(info for path, info in own.items() if path not in templates)
         top = common_folder(m.source.path for m in self.modules) if self.modules else None
         self.configurations = configurations.Configurations(top)
 

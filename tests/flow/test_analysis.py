@@ -68,3 +68,20 @@ def test_what_a_configuration_names_now_is_not_answered_from_an_earlier_run(tmp_
     assert outside() == {False}
     (tmp_path / "net.yaml").unlink()
     assert outside() == {True}
+
+
+def test_a_file_that_another_one_is_generated_from_runs_by_itself_alone(tmp_path: Path) -> None:
+    template, made = tmp_path / "modular_net.py", tmp_path / "modeling_net.py"
+    template.write_text(MODEL)
+    made.write_text("# This file was automatically generated from src/net/modular_net.py.\n# Do not edit.\n" + MODEL)
+
+    def branches(*paths: Path) -> list[str]:
+        index = Index(Store(None), {})
+        index.read(paths)
+        seen = analysis.analyse_files(index, analysis.Request(), Store(None)).observations
+        return [o.span.path for o in seen if type(o).__name__ == "Branch"]
+
+    assert [Path(path).name for path in branches(template, made)] == ["modeling_net.py"]
+    assert [Path(path).name for path in branches(template)] == ["modular_net.py"]
+    made.write_text(MODEL)
+    assert len(branches(template, made)) == 2
