@@ -41,11 +41,9 @@ class FileChanged(OSError):
 
 
 def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None:
-    """Put `data` in the place of a file, if it holds what was `expected` or that is None.
-
-    Mode, owner and extended attributes are kept where we may set them, and a symbolic link stays one; other hard links
-    to the file keep the old text. Raises OSError, of which FileChanged is one, and then the file is as it was.
-    """
+    """Put `data` in the place of a file, if it holds what was `expected` or that is None. Mode, owner and extended
+    attributes are kept where we may set them, and a symbolic link stays one; other hard links to the file keep the old
+    text. Raises OSError, of which FileChanged is one, and then the file is as it was."""
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     remove_leftovers([folder])
@@ -158,10 +156,8 @@ def _create(folder: str, named: str, mode: int) -> tuple[int, bool]:
 
 def _exchanged(named: str, target: str, old: _Old, inside: _State) -> bool:
     """Exchange the new file and the target; False where the platform cannot. Raises FileChanged, and all is as it was.
-
     Where what comes out is not what should, it goes back; if by then that takes out an edit as well, that was the later
-    one, and goes back in its turn. The last to write is in the place in the end, as it would be without us.
-    """
+    one, and goes back in its turn. The last to write is in the place in the end, as it would be without us."""
     wanted = old.state
     for number in range(_ROUNDS):
         if not _rename_exchange(named, target):

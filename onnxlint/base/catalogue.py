@@ -100,10 +100,8 @@ class Contract:
 
 @cache
 def load_catalogue(folder: Path | None = None) -> Mapping[str, Contract]:
-    """Read every contract in `folder`, by code; by default those of onnxlint and of installed packages.
-
-    Raises CatalogueError. What is wrong with the rule of a package is in `plugin_faults`.
-    """
+    """Read every contract in `folder`, by code; by default those of onnxlint and of installed packages. Raises
+    CatalogueError. What is wrong with the rule of a package is in `plugin_faults`."""
     if folder is None:
         return MappingProxyType(_with_plugins()[0])
     rules: dict[str, Contract] = {}

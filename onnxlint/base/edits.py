@@ -113,10 +113,8 @@ def written_lines(edits: Sequence[Edit]) -> list[tuple[int, int]]:
 
 
 def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Take fixes in source order as long as none replaces a node that one before it replaces, holds or is held by.
-
-    An equal edit is shared.
-    """
+    """Take fixes in source order as long as none replaces a node that one before it replaces, holds or is held by. An
+    equal edit is shared."""
     lines = {path: Lines(text) for path, text in texts.items()}
     chosen: list[Finding] = []
     changes: dict[Edit, tuple[int, int]] = {}  # the offsets of their nodes

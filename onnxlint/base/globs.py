@@ -29,10 +29,8 @@ class Glob:
 
 
 class Patterns:
-    """The patterns of one file or list. Later ones win; what is no pattern is passed over, as git does.
-
-    With `whole`, `a/**` means the folder `a` as well as what is in it.
-    """
+    """The patterns of one file or list. Later ones win; what is no pattern is passed over, as git does. With `whole`,
+    `a/**` means the folder `a` as well as what is in it."""
 
     def __init__(self, lines: Iterable[str], whole: bool = False) -> None:
         self._include: list[bool] = []  # by number

@@ -31,9 +31,7 @@ def prctl(option: int, value: int, *more: int) -> None:
 
 def end_with(parent: int) -> None:
     """Have this process killed when `parent` ends, which has forked it (`preexec_fn=partial(end_with, os.getpid())`).
-
-    Linux looks at the thread of the parent that has forked: that has to be one that stays.
-    """
+    Linux looks at the thread of the parent that has forked: that has to be one that stays."""
     prctl(_PARENT_DEATH, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended before the system knew
         os._exit(1)

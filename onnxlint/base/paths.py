@@ -50,10 +50,8 @@ def unwritable(folder: Path) -> str | None:
 
 
 def leads_out(path: Path, roots: Sequence[Path]) -> str | None:
-    """Return why a file that is to be changed is not: a link to it leads out of `roots` and the working directory.
-
-    The folder of a file among the roots counts, since the file itself may be the link.
-    """
+    """Return why a file that is to be changed is not: a link to it leads out of `roots` and the working directory. The
+    folder of a file among the roots counts, since the file itself may be the link."""
     target = led_out(path, (Path.cwd(), *(root if root.is_dir() else root.parent for root in roots)))
     if target is None:
         return None
@@ -61,10 +59,8 @@ def leads_out(path: Path, roots: Sequence[Path]) -> str | None:
 
 
 def keep_inside(path: Path) -> None:
-    """Raise OSError where a path in the working directory is, or is behind, a link that leads out of it.
-
-    Such a link is the checked tree's. A path elsewhere is the user's own word for where to write.
-    """
+    """Raise OSError where a path in the working directory is, or is behind, a link that leads out of it. Such a link is
+    the checked tree's. A path elsewhere is the user's own word for where to write."""
     if Path(os.path.abspath(path)).is_relative_to(Path.cwd()):
         target = led_out(path, (Path.cwd(),))
         if target is not None:

@@ -103,10 +103,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace the text from `start` to `end` (line and column from 1, end exclusive) by `text`.
-
-    `node` are the places of the whole node that is replaced, of which the text is what changes; without it, the same.
-    """
+    """Replace the text from `start` to `end` (line and column from 1, end exclusive) by `text`. `node` are the places
+    of the whole node that is replaced, of which the text is what changes; without it, the same."""
 
     path: str
     start: tuple[int, int]
@@ -145,11 +143,9 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Who agrees with whom on one input, from eager PyTorch to the runtimes.
-
-    `groups` are the sides that gave the same answer, PyTorch's first; `refused` maps others to their message, `unknown`
-    those that could not be asked to the reason. `advice` is one sentence; `issue` is the path of a report to paste.
-    """
+    """Who agrees with whom on one input, from eager PyTorch to the runtimes. `groups` are the sides that gave the same
+    answer, PyTorch's first; `refused` maps others to their message, `unknown` those that could not be asked to the
+    reason. `advice` is one sentence; `issue` is the path of a report to paste."""
 
     groups: tuple[tuple[str, ...], ...]
     refused: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -182,9 +178,7 @@ class GraphRow:
 @dataclass(frozen=True, slots=True)
 class GraphDiff:
     """Two graphs of one model side by side, around where they differ; `left` and `right` are the inputs they are of.
-
-    `skipped` rows after the last one were left out.
-    """
+    `skipped` rows after the last one were left out."""
 
     left: str
     right: str
@@ -312,11 +306,9 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What an export made of one input: `agrees`, other `values`, another `shape`, or `refused`.
-
-    `max_abs` is the error of output number `output`, the largest of all where it agrees, and `allowed` what would have
-    passed. None where nothing was compared, or PyTorch itself jumps as far; `allowed` is that where it agrees too.
-    """
+    """What an export made of one input: `agrees`, other `values`, another `shape`, or `refused`. `max_abs` is the error
+    of output number `output`, the largest of all where it agrees, and `allowed` what would have passed. None where
+    nothing was compared, or PyTorch itself jumps as far; `allowed` is that where it agrees too."""
 
     variation: str
     result: str
@@ -328,10 +320,8 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class ExporterResult:
-    """One cell of the table models × exporters; `seconds` is the wall time of the export itself.
-
-    `tried` are the inputs that the exported file was run on, in their order.
-    """
+    """One cell of the table models × exporters; `seconds` is the wall time of the export itself. `tried` are the inputs
+    that the exported file was run on, in their order."""
 
     outcome: Outcome
     detail: str = ""
@@ -371,10 +361,8 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`).
-
-    `way` tells that it is called in a further way: `with mask`, where another report has it without.
-    """
+    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`). `way` tells
+    that it is called in a further way: `with mask`, where another report has it without."""
 
     name: str
     path: str

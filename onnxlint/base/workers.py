@@ -38,9 +38,7 @@ class Workers:
         self, work: Callable[[int], T], numbers: Sequence[int], take: Callable[[int, T], object], worth: bool = True
     ) -> None:
         """Have `take` each number with what `work` makes of it, as they are done; without `worth`, in this process.
-
-        What a process that dies was to do is done here, and so is what raises an error.
-        """
+        What a process that dies was to do is done here, and so is what raises an error."""
         left = dict.fromkeys(numbers)
         count = min(self._count, len(left)) if worth else 1
         if count > 1:
@@ -57,10 +55,8 @@ class Workers:
     def _forked(
         self, work: Callable[[int], T], batches: Sequence[Sequence[int]], count: int
     ) -> Generator[tuple[Sequence[int], list[T]]]:
-        """The batches that processes finish, with the results.
-
-        Each has a pipe of its own, whose other end nobody else holds: it closes when the process ends, however that is.
-        """
+        """The batches that processes finish, with the results. Each has a pipe of its own, whose other end nobody else
+        holds: it closes when the process ends, however that is."""
         import multiprocessing  # takes longer than a small project does
         from multiprocessing.connection import wait
 

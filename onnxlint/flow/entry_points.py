@@ -30,6 +30,7 @@ from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
 
 # In a dict of classes, from which settings choose parts.
+_SCRIPTED = "exported as a ScriptModule, which keeps its control flow"
 _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")
@@ -114,8 +115,7 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
     turn = {name: n for n, name in enumerate(part.callers, -len(part.callers))}
     yield from sorted(scripts, key=lambda job: (job.definition in part.outside, turn.get(job.definition, 0)))
     for exported, call, why in sorted(engine.exported_models, key=lambda e: bool(e[2])):
-        cls, run = exported.object.cls, partial(_run_exported, engine, exported, call, why)
-        yield _Job(cls.module.path, f"{cls.qualname}, exported", run, outside=why)
+        yield _export(engine, exported, call, why)
     built = frozenset(engine.created)  # and what joins passed over, before each model is built by itself
     maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in engine.passed_over}
     exact = _is_exact(engine, part, guard)
@@ -144,9 +144,11 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
 
 
 def _beside(engine: Interpreter, part: Part, others: Sequence[ClassInfo], built: Set[ClassInfo]) -> Sequence[ClassInfo]:
-    """Those of some classes that no script built nor any YAML names, and that no open export may come to."""
-    apart = [c for c in others if c not in built and name_of(c) not in part.configured]
+    """Those of some classes that no script built for an export nor any YAML names, and that no open one may come to."""
     calls = entry_inputs.open_calls(engine.exports, part.exports)
+    if not calls and not any(isinstance(v, dom.Unknown) for o in engine.shipped for v in o.attrs.values()):
+        built = {c for o in engine.shipped for c in o.cls.mro()}  # what else a script builds prepares inputs, say
+    apart = [c for c in others if c not in built and name_of(c) not in part.configured]
     if not calls:
         return apart
     reach = Reach(part.modules, calls)
@@ -286,13 +288,22 @@ def _autograd(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit) -> _Job:
     return replace(job, lasting=False)
 
 
+def _export(engine: Interpreter, exported: dom.Instance, call: Candidate, why: str) -> _Job:
+    """A model as an export call is passed it."""
+    cls, run = exported.object.cls, partial(_run_exported, engine, exported, call, why)
+    apart = why or (_SCRIPTED if exported.wrapping == "script" else "")
+    return _Job(cls.module.path, f"{cls.qualname}, exported", run, outside=apart)
+
+
 def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _Job:
     """The forward of a class; `outermost` where no other class builds it, so that it may be what is exported."""
     unit = cls.find_method("forward")
     assert unit is not None
     job = _job(unit, f"{cls.qualname}.forward", partial(_run_forward, engine, cls, unit, outermost), cls)
     exported = {m.object.cls for m, _, why in engine.exported_models if not why}
-    return replace(job, lasting=False, outside=uncalled(cls, exported, engine.reached))
+    wrappings = {m.wrapping for m, *_ in engine.exported_models if m.object.cls is cls}
+    apart = _SCRIPTED if wrappings == {"script"} else uncalled(cls, exported, engine.reached)
+    return replace(job, lasting=False, outside=apart)
 
 
 def _root(engine: Interpreter, cls: ClassInfo, outermost: bool, inferring: Sequence[str]) -> Iterator[_Job]:

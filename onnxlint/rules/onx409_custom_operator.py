@@ -8,7 +8,8 @@ class CustomOperator(Rule):
     """Object to a kernel or an operator of one's own, which no exporter can translate."""
 
     def on_custom_call(self, node: Node, call: CustomCall) -> Objections:
-        other = next((EXPORTER_NAMES[exporter] for exporter in EXPORTERS if exporter not in call.outcomes), None)
+        able = (e for e in EXPORTERS if e not in call.outcomes or e not in call.exporters)  # `symbolic` translates it
+        other = next((EXPORTER_NAMES[exporter] for exporter in able), None)
         yield Objection(
             f"`{call.op}` is a custom operator or kernel: "
             + (f"only the {other} exporter has" if other else "neither exporter has")

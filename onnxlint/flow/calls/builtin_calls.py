@@ -7,6 +7,7 @@ from typing import Any
 from onnxlint.flow.calls.attribute_access import any_module_of, items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.lowering.sizes_as_numbers import frozen
+from onnxlint.flow.python.entry_parameters import FOR_EXPORTS
 from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.flow.state.protocols import Assigning, Calling, Evaluating, InContext, Lowering, Observing, Operating
 from onnxlint.flow.tables import EXPORTER_GUARDS
@@ -278,6 +279,8 @@ def _getattr(engine: Operating, args: dom.Args, kwargs: dom.Kwargs, node: ast.AS
     if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         value = engine.attribute(args[0], args[1].literal, node)
         if len(args) > 2 and isinstance(value, (dom.Unknown, dom.Config)):
+            if args[2] == dom.Const(False) and FOR_EXPORTS.search(args[1].literal):
+                return dom.Config(default=dom.Const(True))  # who exports the model sets it
             return getter_default(args[2], value) if isinstance(args[0], (dom.Unknown, dom.Config)) else args[2]
         return value
     if args and isinstance(args[0], dom.Config):

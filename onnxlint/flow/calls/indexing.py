@@ -36,7 +36,8 @@ def subscript(engine: Applying, owner: dom.Value, index: list[dom.Value], node: 
         return _index_layer(owner, first)
     if isinstance(owner, dom.Instance):
         return _index_instance(engine, owner, first, node)
-    if isinstance(owner, (dom.Data, dom.Array)):
+    kernel = isinstance(owner, dom.Function) and owner.unit.has_decorator("triton.jit")  # `kernel[grid](x)`
+    if kernel or isinstance(owner, (dom.Data, dom.Array)):
         return owner
     return dom.CONFIG if isinstance(owner, dom.Config) else dom.UNKNOWN
 

@@ -32,6 +32,7 @@ _TARGET = re.compile(r"(?:y|spec|mel|target|label|wave?|audio)s?(?:_lengths?)?")
 # By what is before it: a ray has a direction, which is a `dir` too, and a network has paths.
 _FILE = re.compile(r"filenames?|(?:audio|data|file|ima?ge?|in|input|log|output|save|video|wav)_(?:path|dir|folder)s?")
 _OF_FILE = "filename", "_path", "_dir", "_folder"  # seen fast: no tree is made for most
+_CALLS_FORWARD = re.compile(r"\bself(?:\.forward)?\(([^()]*)")
 _UNPACKED = re.compile(r"^[ \t]+\(?((?:\w+,[ \\\n]*)+\w+)\)? = (\w+)$", re.MULTILINE)
 _FLAG = re.compile(r"=\s*(?:True|False)\b")
 _WAVES = re.compile(r"[kK]aldi\.(?:fbank|mfcc|spectrogram)\(|librosa\.(?!filters)\w+")
@@ -79,7 +80,7 @@ def inference_of(cls: ClassInfo, names: Sequence[str]) -> FunctionUnit | None:
     if forward is None or not units:
         return None
     asked = _asked_for(forward)
-    sparing = (u for u in units if _spares_targets(_asked_for(u), asked))
+    sparing = (u for u in units if _spares_targets(_asked_for(u), asked) and not _feeds_forward(u, asked))
     # That is rare, and going through the texts of all methods takes its time.
     return next((u for u in sparing if not any(f"self.{u.name}(" in c.text for c in cls.mro())), None)
 
@@ -88,6 +89,13 @@ def _spares_targets(own: set[str], forward: set[str]) -> bool:
     """True where a method asks for a part of what forward does, or for fewer, some by other names, and no target."""
     spared = any(map(_TARGET.fullmatch, forward - own)) and not any(map(_TARGET.fullmatch, own - forward))
     return set() < own < forward or (spared and len(own) < len(forward) and len(own & forward) * 2 >= len(own) > 1)
+
+
+def _feeds_forward(unit: FunctionUnit, asked: set[str]) -> bool:
+    """True where a method makes up what forward asks for besides, no target, and calls it: what ships is forward."""
+    made = asked - _asked_for(unit)
+    calls = _CALLS_FORWARD.findall(unit.text) if not any(map(_TARGET.fullmatch, made)) else []
+    return any(made.intersection(re.findall(r"\w+", given)) for given in calls)
 
 
 def _asked_for(unit: FunctionUnit) -> set[str]:

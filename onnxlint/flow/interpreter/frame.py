@@ -181,6 +181,13 @@ class Frame(JoinedRuns):
         """True for a statement that every run comes to: in no arm but such as are always taken, no loop, no `with`."""
         return node in self.body.function.body or id(node) in self.certain
 
+    def _is_first_step(self, test: ast.expr) -> bool:
+        """True for `t == 0` of a parameter: every run begins with that step."""
+        match test:
+            case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(0)]):
+                return self.unit is not None and any(p.arg == name for p, _ in self.unit.positional)
+        return False
+
     def _note_dead_arms(self, node: ast.If, by_arm: Sequence[tuple[str, ...]]) -> None:
         """Take down which arms no exporter comes to, and that every run takes the other."""
         arms = node.body, node.orelse
@@ -192,6 +199,8 @@ class Frame(JoinedRuns):
 
     def s_if(self, node: ast.If) -> bool:
         """`if`: decided where the exporters decide it, else both arms."""
+        if self._is_first_step(node.test) and self.is_certain(node):
+            self.certain.update(map(id, node.body))
         test = self._with_exports(node, self.test(node.test))
         awaits = self.awaits_state(node.test)
         if awaits:

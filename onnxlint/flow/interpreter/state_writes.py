@@ -134,10 +134,11 @@ class Writes(Emitter):
 
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`. With a
-        class, every run of its own forward, where that is running."""
+        class, every run of its own forward, where that is running, or of the method for inference around it."""
         frames = self.frames
-        begins = (n for n, f in enumerate(frames) if f.unit is not None and f.unit.name == "forward" and f.owner is cls)
-        way = frames[next(begins, 0) :]
+        runs = [n for n, f in enumerate(frames) if f.unit is not None and f.unit.name.startswith(("forward", "infer"))]
+        begins = (n for n in runs if frames[n].owner is cls)
+        way = frames[next(begins, runs[-1] if runs and cls is not None else 0) :]
         return all(f.unit is not None and f.is_certain(f.statement_node) and not f.returns for f in way)
 
     def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:

@@ -17,11 +17,13 @@ _WEIGHTLESS = re.compile(r"(?:Pool\dd|Pad\dd|Identity|Flatten|Upsample|(?:[a-z]L
 
 def _left_out_rightly(text: str, name: str, modules: Sequence[dom.Value]) -> bool:
     """True for modules that nobody has to register: without weights, frozen, around such as an attribute holds, one
-    alone (`[parent]` is how to hide it); and for those that are registered beside their container."""
+    alone (`[parent]` is how to hide it), let go again; and for those that are registered beside their container."""
     alone = re.search(rf"\bself\.{name} *= *\[[a-z_]\w*+(?:\([^()\n]*\))?+\](?! *[*+])", text)
     if alone and not re.search(rf"self\.{name}(?: *\+=|\.(?:append|extend|insert)\()", text):
         return True
-    if "add_module" in text or re.search(rf"\b(?:Module(?:List|Dict)|Sequential)\([^#\n]*\bself\.{name}\b", text):
+    if "add_module" in text or re.search(
+        rf"\bdel self\.{name}\b|\b(?:Module(?:List|Dict)|Sequential)\([^#\n]*\bself\.{name}\b", text
+    ):
         return True
     if any(heeds_mode(m) for m in modules):
         return False

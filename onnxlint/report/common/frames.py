@@ -45,11 +45,8 @@ def source_text(lines: Sequence[str], line: int) -> str:
 
 
 def code_frame(lines: Sequence[str], span: Span, label: str, *, width: int, gutter: int, style: str) -> list[Text]:
-    """The frame as lines of at most `width` cells; empty if the span is not in the source.
-
-    `gutter` is the width of the column of line numbers, `style` the colour of the underline and the label.
-    An empty span means its whole line.
-    """
+    """The frame as lines of at most `width` cells; empty if the span is not in the source. `gutter` is the width of the
+    column of line numbers, `style` the colour of the underline and the label. An empty span means its whole line."""
     if not 1 <= span.line <= len(lines):
         return []
     last = max(span.line, min(span.end_line, len(lines)))

@@ -56,10 +56,8 @@ class Edited:
 
 
 def hunks(fix: Fix, sources: Sources) -> list[Hunk]:
-    """What the edits of a fix replace, in order; empty where they do not fit the source.
-
-    What is inserted takes the line before it along, or the first line of the file, since a hunk replaces something.
-    """
+    """What the edits of a fix replace, in order; empty where they do not fit the source. What is inserted takes the
+    line before it along, or the first line of the file, since a hunk replaces something."""
     replaced = []
     for change in edited(fix, sources):
         parts: list[tuple[int, int, int, int]] = []

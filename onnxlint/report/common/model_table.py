@@ -14,9 +14,7 @@ _SHORT = 160  # cells of the reason why a model that nobody declared was not pro
 
 def model_table(models: Sequence[ModelReport], *, seconds: bool = True, latency: bool = True) -> Table:
     """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the `seconds` of the export.
-
-    `latency` adds the runtime's over eager's, for each exporter in their order.
-    """
+    `latency` adds the runtime's over eager's, for each exporter in their order."""
     probed, exporters = _probed(models)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, border_style="dim")
     table.add_column("model", overflow="fold", min_width=16)

@@ -16,10 +16,8 @@ _PARTS = re.compile(r"([\n\t])")
 
 
 def printed(text: str, *, styled: bool = False) -> str:
-    """The text with its lines and tabs, and all else that steers made visible; columns stay where nothing did.
-
-    `styled` text comes from our own console, which has made the characters of the texts in it visible.
-    """
+    """The text with its lines and tabs, and all else that steers made visible; columns stay where nothing did. `styled`
+    text comes from our own console, which has made the characters of the texts in it visible."""
     text = _made_visible(text, styled=styled)
     text = _LEADING.sub(r"\1\\::", text) if "::" in text else text
     return _INSIDE.sub(r"\1 ", text) if "#" in text else text

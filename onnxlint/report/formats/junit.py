@@ -9,10 +9,8 @@ from onnxlint.report.common import run_summary, words
 
 
 def junit(report: Report, whole: Report) -> str:
-    """One suite for each file with findings, one for the models, one for the run, which is never empty.
-
-    A note is a case that passes and says something. The attributes are those of the schema of Jenkins' xunit plugin.
-    """
+    """One suite for each file with findings, one for the models, one for the run, which is never empty. A note is a
+    case that passes and says something. The attributes are those of the schema of Jenkins' xunit plugin."""
     files = groupby(report.findings, lambda f: f.span.path)
     suites = [_suite(path, map(_finding, findings)) for path, findings in files]
     cases = [case for model in report.models for case in _model(model)]

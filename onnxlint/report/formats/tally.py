@@ -10,10 +10,8 @@ from onnxlint.report.formats.concise import place
 
 
 def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
-    """How often each rule that shows was found, the most frequent first; diagnostics stand below.
-
-    JSON for a machine, else a line for each rule: count, code, name, and what the count is made of.
-    """
+    """How often each rule that shows was found, the most frequent first; diagnostics stand below. JSON for a machine,
+    else a line for each rule: count, code, name, and what the count is made of."""
     shown = (finding for finding in report.findings if show_all or not words.hidden(finding))
     rows: list[dict[str, Any]] = [
         {

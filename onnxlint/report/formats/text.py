@@ -39,10 +39,8 @@ def text(
     quiet: bool = False,
     links: bool = False,
 ) -> str:
-    """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included.
-
-    The files with the most certain and the worst findings come first, of these the ones that are nearest to an export.
-    """
+    """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included. The files with
+    the most certain and the worst findings come first, of these the ones that are nearest to an export."""
     width = max(60, min(width, 200))
     console = Page(color=color, width=width)
     page = _Page(console, width, sources or (lambda path: []), links)

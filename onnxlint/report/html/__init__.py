@@ -15,9 +15,7 @@ _FOLDER = Path(__file__).parent / "templates"
 
 def page(report: Report, *, show_all: bool, sources: Sources, catalogue: Mapping[str, Contract], made: str = "") -> str:
     """Render the page. What `--show all` adds is in it always, and without `show_all` it is filtered out at first.
-
-    `sources(path)` is the lines of a file, `made` tells when it was written.
-    """
+    `sources(path)` is the lines of a file, `made` tells when it was written."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from onnxlint.base.paths import package_path

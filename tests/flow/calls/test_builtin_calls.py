@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import BATCH, LENGTH, told, words_of
+from analysing import BATCH, LENGTH, analysed, told, words_of
 
+from onnxlint.flow.state.observations import Branch
 from onnxlint.flow.values.domain import Const, Tensor
 
 X = Tensor((BATCH, LENGTH, Const(4)), kind="float")
@@ -80,3 +81,18 @@ def test_what_reads_a_tensor_or_fixes_a_size(call: str, seen: list[str]) -> None
 def test_a_loop_beside_a_list_turns_as_often_as_the_list_is_long() -> None:
     assert observed("for i, row in enumerate(x):\n    y = y + row\nreturn y") == ["Loop tensor: enumerate(x)"]
     assert observed("for w, row in zip([1, 2], x):\n    y = y + w * row\nreturn y") == []
+
+
+@pytest.mark.parametrize(("name", "sure"), [("_onnx_compatible", False), ("_fast", True)])
+def test_a_flag_that_who_exports_the_model_sets_is_not_at_its_default(name: str, sure: bool) -> None:
+    source = f"""
+class M(nn.Module):
+    @property
+    def flag(self):
+        return getattr(self, "{name}", False)
+    def forward(self, x: Tensor):
+        if not self.flag and x.shape[0] > 4:
+            return x[:4]
+        return x
+"""
+    assert [o.sure for o in analysed(source).observations if isinstance(o, Branch)] == [sure]

@@ -626,6 +626,22 @@ def test_a_method_that_asks_for_less_than_forward_is_its_inference_unless_anothe
     assert (unit is not None and unit.name == "infer") is inference
 
 
+@pytest.mark.parametrize(
+    ("asked", "call", "inference"),
+    [
+        ("count", "self.forward(x, count)", False),
+        ("count", "self.net(x)", True),
+        ("y", "self.forward(x, y=None)", True),
+    ],
+)
+def test_a_method_that_makes_up_what_forward_asks_for_and_calls_it_is_no_inference_of_its_own(
+    asked: str, call: str, inference: bool
+) -> None:
+    more = f"def infer(self, x, count=None):\n    count = count or 3\n    return {call}\n"
+    _, info = running(PRELUDE + model(f"return self.net(x) + {asked}", f"x, {asked}", more=more))
+    assert (inference_of(info.classes["M"], ("infer",)) is not None) is inference
+
+
 EITHER = """\
 class Speaker(nn.Module):
     def forward(self, x, y):

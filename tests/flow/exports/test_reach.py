@@ -656,3 +656,53 @@ def test_a_function_that_a_package_offers_may_export_any_of_its_models(
     seen = analysed(written(files, tmp_path)).observations
     apart = {Path(o.span.path).name: o.outside != "" for o in seen if isinstance(o, Branch)}
     assert apart == {"one.py": False, "two.py": outside}
+
+
+PREPARING = """
+import torch
+from model import Net
+from other import Other, load
+
+
+def main():
+    prepare = Other()
+    seen = load("x.wav")
+    model = Net({passed})
+    torch.onnx.export(model.eval(), prepare(seen), "m")
+"""
+HOLDING = """\
+    def __init__(self, part=None):
+        super().__init__()
+        self.part = part
+    def forward(self, x):
+        self.absent(x)
+"""
+
+
+@pytest.mark.parametrize(("passed", "apart"), [("", True), ("prepare", False), ("unknown(prepare)", False)])
+def test_what_a_script_builds_beside_the_model_is_no_part_of_it_unless_the_model_may_hold_it(
+    passed: str, apart: bool
+) -> None:
+    model = _net("Net").replace("    def forward(self, x):\n", HOLDING, 1)
+    files = {"model.py": model, "other.py": _net("Other"), "export.py": PREPARING.format(passed=passed)}
+    why = "no part of what is known to be exported at /nowhere/export.py:11"
+    assert _outside(files) == {"model.py": "", "other.py": why if apart else ""}
+
+
+def test_the_trace_keeps_the_control_flow_of_a_part_that_is_exported_scripted() -> None:
+    whole = """
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Net()
+    def forward(self, x):
+        return x * 2
+    def export(self):
+        self.part = torch.jit.script(self.part)
+        torch.onnx.export(self.part, torch.zeros(1, 3), "m", dynamo=False)
+"""
+    why = "exported as a ScriptModule, which keeps its control flow"
+    assert _outside({"model.py": _net("Net") + whole}) == {"model.py": why}
+    assert _outside({"model.py": _net("Net") + whole.replace("torch.jit.script(self.part)", "self.part")}) == {
+        "model.py": ""
+    }

@@ -99,6 +99,77 @@ class M(nn.Module):
     assert told(source) == expected
 
 
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("inference", []),
+        ("rows", ["StateWrite cache: self.past", "StateWrite state: self.past"]),
+    ],
+)
+def test_what_a_method_for_inference_makes_anew_is_of_its_run(method: str, expected: list[str]) -> None:
+    source = f"""
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.past = torch.zeros(1, 4)
+    def begin(self, y):
+        self.past = torch.zeros(y.shape[0], 4)
+    def forward(self, y):
+        self.past = self.past + y
+        return self.past
+
+class Loop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+    def {method}(self, x):
+        self.part.begin(x)
+        for _ in range(3):
+            x = self.part(x)
+        return x
+
+class M(nn.Module):
+    def __init__(self, deep):
+        super().__init__()
+        self.loop, self.deep = Loop(), deep
+    def forward(self, x):
+        if self.deep:
+            x = self.loop.{method}(x)
+        return x
+"""
+    assert told(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [("step == 0", []), ("step == 1", ["StateWrite cache: self.past", "StateWrite state: self.past"])],
+)
+def test_what_the_first_step_makes_anew_is_of_this_run(test: str, expected: list[str]) -> None:
+    source = f"""
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.past = None
+    def begin(self, y):
+        self.past = torch.zeros(y.shape[0], 4)
+    def forward(self, y, step: int):
+        if {test}:
+            self.begin(y)
+        self.past = self.past + y
+        return self.past
+
+class M(nn.Module):
+    def __init__(self, steps: int):
+        super().__init__()
+        self.part, self.steps = Part(), steps
+    def forward(self, x):
+        for step in range(self.steps):
+            x = self.part(x, step)
+        return x
+"""
+    assert told(source) == expected
+
+
 MEMO = """
 class M(nn.Module):
     def __init__(self):

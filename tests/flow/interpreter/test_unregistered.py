@@ -54,6 +54,7 @@ LEFT_OUT = {
     "one that it is given": "self.parts = [model]",
     "one that a function loads": "self.parts = [load_part('tiny', 'cpu')]",
     "one that was made before": "part = nn.Linear(4, 4)\n        self.parts = [part]",
+    "let go again": "self.parts = [nn.Linear(4, 4), nn.Linear(4, 4)]\n        del self.parts",
     "around what an attribute holds": "self.parts = [Block(layer, 4) for layer in self.model.layers]",
 }
 HIDDEN = {
