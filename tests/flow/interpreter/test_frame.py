@@ -1,7 +1,7 @@
 """Statements, one by one: what runs after which, and what names mean then."""
 
 import pytest
-from analysing import PRELUDE, result_of
+from analysing import PRELUDE, analysed, result_of
 
 from onnxlint.flow.values.domain import Const, Tensor
 
@@ -27,3 +27,18 @@ def test_what_a_body_returns(body: str, value: Const) -> None:
 
 def test_what_comes_after_a_return_does_not_run() -> None:
     assert result_of(f"{PRELUDE}def f(x):\n    return 1\n    return 2\n", Tensor()) == Const(1)
+
+
+@pytest.mark.parametrize(("warning", "sure"), [("warnings.warn('one for all')\n            ", False), ("", True)])
+def test_an_arm_that_warns_of_what_it_was_passed_is_not_the_usual_one(warning: str, sure: bool) -> None:
+    source = f"""
+import copy
+class M(nn.Module):
+    def forward(self, x, masks=None):
+        if masks is None:
+            masks = [None] * 2
+        elif isinstance(masks, torch.Tensor):
+            {warning}masks = [copy.deepcopy(masks) for _ in range(2)]
+        return x, masks
+"""
+    assert [o.sure for o in analysed(source).observations if "deepcopy" in o.text] == [sure]

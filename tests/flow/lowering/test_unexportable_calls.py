@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import findings_of, told
+from analysing import findings_of, reported, told
 
 MODEL = """\
 import copy
@@ -586,6 +586,32 @@ def test_a_kernel_in_an_arm_that_is_decided_has_no_way_around(flag: str, shown: 
     arms = f"{flag}\n        if fast:\n            return Fast.apply(x)\n        return x"
     model = KERNELS.format(called="built.run").replace("return Fast.apply(x)", arms)
     assert [code for code, *_ in findings_of(model)].count("ONX409") == shown
+
+
+def test_a_kernel_that_a_symbolic_function_stands_for_is_missed_by_dynamo_alone() -> None:
+    symbolic = "    @staticmethod\n    def symbolic(g, x):\n        return g.op('my::Fast', x)\nclass M("
+    for source, said in (
+        (KERNELS, "neither exporter has a translation"),
+        (KERNELS.replace("class M(", symbolic), "only the TorchScript exporter has a translation"),
+    ):
+        messages = [f.message for f in reported(source.format(called="built.run")) if f.code == "ONX409"]
+        assert len(messages) == 1
+        assert said in messages[0]
+
+
+def test_the_launch_of_a_triton_kernel_over_a_grid() -> None:
+    source = """
+import triton
+@triton.jit
+def scan(x, y):
+    pass
+class M(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        scan[(4, 4)](x, y)
+        return y
+"""
+    assert {code for code, *_ in findings_of(source)} == {"ONX409"}
 
 
 def test_a_legacy_constructor_of_cuda_is_one_of_torch() -> None:
