@@ -30,7 +30,7 @@ from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
 
 HEAD = 2000  # characters in which a file says that it was generated
-_GENERATED = re.compile(r"generated from\s+(\S+\.py)\b")
+_GENERATED = re.compile(r"^#.*\bfile (?:was|is) (?:auto\w*[ -]?)?generated from (\S+\.py)\b", re.MULTILINE)
 WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are worth their start
 
 
@@ -136,8 +136,9 @@ class _Run:
         self._run_part = run_part
         modules = self._project.modules
         own = {path: modules[path] for path in index.own if path in modules}
-        heads = ((path.parent, _GENERATED.search(info.source.text, 0, HEAD)) for path, info in own.items())
-        templates = {folder / Path(made[1]).name for folder, made in heads if made is not None}  # these never run
+        heads = ((path, _GENERATED.search(info.source.text, 0, HEAD)) for path, info in own.items())
+        made = {path: path.parent / Path(head[1]).name for path, head in heads if head is not None}
+        templates = set(made.values()) - made.keys()  # these never run
         self.modules = in_order(info for path, info in own.items() if path not in templates)
         top = common_folder(m.source.path for m in self.modules) if self.modules else None
         self.configurations = configurations.Configurations(top)

@@ -83,5 +83,15 @@ def test_a_file_that_another_one_is_generated_from_runs_by_itself_alone(tmp_path
 
     assert [Path(path).name for path in branches(template, made)] == ["modeling_net.py"]
     assert [Path(path).name for path in branches(template)] == ["modular_net.py"]
-    made.write_text(MODEL)
+    said = (
+        "# The weights were generated from modular_net.py.\n",
+        '"""This file was generated from modular_net.py."""\n',
+        "# This file was generated from modeling_net.py.\n",
+        "",
+    )
+    for head in said:
+        made.write_text(head + MODEL)
+        assert len(branches(template, made)) == 2
+    template.write_text("# This file was generated from modeling_net.py.\n" + MODEL)
+    made.write_text("# This file was generated from modular_net.py.\n" + MODEL)
     assert len(branches(template, made)) == 2
