@@ -8,12 +8,12 @@ class CustomOperator(Rule):
     """Object to a kernel or an operator of one's own, which no exporter can translate."""
 
     def on_custom_call(self, node: Node, call: CustomCall) -> Objections:
-        able = (e for e in EXPORTERS if e not in call.outcomes or e not in call.exporters)  # `symbolic` translates it
-        other = next((EXPORTER_NAMES[exporter] for exporter in able), None)
+        other = next((EXPORTER_NAMES[exporter] for exporter in EXPORTERS if exporter not in call.outcomes), None)
+        who = f"only the {other} exporter has a" if other else "neither exporter has a"
+        if not other and len(call.exporters) == 1:  # a `symbolic` or a guard keeps the other one out
+            who = f"the {EXPORTER_NAMES[call.exporters[0]]} exporter has no"
         yield Objection(
-            f"`{call.op}` is a custom operator or kernel: "
-            + (f"only the {other} exporter has" if other else "neither exporter has")
-            + " a translation for it",
+            f"`{call.op}` is a custom operator or kernel: {who} translation for it",
             about=f"{call.op} is custom",
             among="file",
         )

@@ -592,7 +592,7 @@ def test_a_kernel_that_a_symbolic_function_stands_for_is_missed_by_dynamo_alone(
     symbolic = "    @staticmethod\n    def symbolic(g, x):\n        return g.op('my::Fast', x)\nclass M("
     for source, said in (
         (KERNELS, "neither exporter has a translation"),
-        (KERNELS.replace("class M(", symbolic), "only the TorchScript exporter has a translation"),
+        (KERNELS.replace("class M(", symbolic), "the dynamo exporter has no translation"),
     ):
         messages = [f.message for f in reported(source.format(called="built.run")) if f.code == "ONX409"]
         assert len(messages) == 1
