@@ -29,8 +29,8 @@ from onnxlint.flow.values.joins import noting_passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit, ModuleInfo
 
-# In a dict of classes, from which settings choose parts.
 _SCRIPTED = "exported as a ScriptModule, which keeps its control flow"
+# In a dict of classes, from which settings choose parts.
 _LISTED = re.compile(r":(?:(?<=[\"']:)|(?<=[\"'] :))\s*([A-Z]\w*)\s*[,}]")
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _SWITCHED_ON = re.compile(r"__init__\([^()]*\w=True\b")

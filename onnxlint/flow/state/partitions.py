@@ -16,7 +16,7 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
 
 MODULE_LEVEL = "<module>"
 WHOLE = 60  # as many files are one part: a small project is analysed as one
-LEAST, MOST, ONE_IN = 110, 160, 36
+LEAST, MOST, ONE_IN = 110, 160, 36  # files of a part in a larger one; past the least, one in so many starts another
 
 
 @dataclass(frozen=True, slots=True)
