@@ -182,9 +182,9 @@ class Frame(JoinedRuns):
         return node in self.body.function.body or id(node) in self.certain
 
     def _is_first_step(self, test: ast.expr) -> bool:
-        """True for `t == 0` of a parameter: every run begins with that step."""
+        """True for `t == 0` of a parameter that a caller gives: every run begins with that step."""
         match test:
-            case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(0)]):
+            case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(0)]) if len(self.engine.frames) > 1:
                 return self.unit is not None and any(p.arg == name for p, _ in self.unit.positional)
         return False
 

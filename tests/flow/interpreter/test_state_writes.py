@@ -170,6 +170,21 @@ class M(nn.Module):
     assert told(source) == expected
 
 
+def test_a_step_that_is_an_input_of_the_model_is_not_the_first_of_a_run() -> None:
+    source = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.past = None
+    def forward(self, y, step: int):
+        if step == 0:
+            self.past = torch.zeros(y.shape[0], 4)
+        self.past = self.past + y
+        return self.past
+"""
+    assert "StateWrite state: self.past" in told(source)
+
+
 MEMO = """
 class M(nn.Module):
     def __init__(self):
