@@ -146,13 +146,19 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
 def _beside(engine: Interpreter, part: Part, others: Sequence[ClassInfo], built: Set[ClassInfo]) -> Sequence[ClassInfo]:
     """Those of some classes that no script built for an export nor any YAML names, and that no open one may come to."""
     calls = entry_inputs.open_calls(engine.exports, part.exports)
-    if not calls and not any(isinstance(v, dom.Unknown) for o in engine.shipped for v in o.attrs.values()):
+    if not calls and not any(_may_hold_more(v) for o in engine.shipped for v in o.attrs.values()):
         built = {c for o in engine.shipped for c in o.cls.mro()}  # what else a script builds prepares inputs, say
     apart = [c for c in others if c not in built and name_of(c) not in part.configured]
     if not calls:
         return apart
     reach = Reach(part.modules, calls)
     return [] if reach.unbounded else [c for c in apart if not reach.is_seen(c)]
+
+
+def _may_hold_more(v: dom.Value) -> bool:
+    """True for a value of which nothing is known, and for a container or a layer that is made of such."""
+    made_of = [v.items or dom.NONE, *(inner for _, inner in v.args)] if isinstance(v, dom.Layer) else dom.contents(v)
+    return isinstance(v, dom.Unknown) or any(map(_may_hold_more, made_of))
 
 
 def _in_other_arms(engine: Interpreter, part: Part, exported: set[ClassInfo]) -> Iterator[tuple[str, str]]:

@@ -679,7 +679,16 @@ HOLDING = """\
 """
 
 
-@pytest.mark.parametrize(("passed", "apart"), [("", True), ("prepare", False), ("unknown(prepare)", False)])
+@pytest.mark.parametrize(
+    ("passed", "apart"),
+    [
+        ("", True),
+        ("prepare", False),
+        ("unknown(prepare)", False),
+        ("[unknown(prepare)]", False),
+        ("torch.nn.Sequential(unknown(prepare))", False),
+    ],
+)
 def test_what_a_script_builds_beside_the_model_is_no_part_of_it_unless_the_model_may_hold_it(
     passed: str, apart: bool
 ) -> None:
