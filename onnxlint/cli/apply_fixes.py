@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 
 def run(asked: Asked, scopes: tuple[Scope, ...], base: Base | None, stdin: Mapping[Path, bytes]) -> int:
-    """Fix in memory, then write the files and the report, or show the difference. Return the exit code.
-
-    `stdin` is what came by standard input: the fixed source goes to standard output, and the report aside.
-    """
+    """Fix in memory, then write the files and the report, or show the difference. Return the exit code. `stdin` is what
+    came by standard input: the fixed source goes to standard output, and the report aside."""
     from onnxlint.report.progress import open_progress
     from onnxlint.run.scopes import with_writable_repro_dir
 
