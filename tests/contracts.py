@@ -26,6 +26,7 @@ LINK_KEYS = (
     "shows-at-calls-of",
     "said-once",
     "instead",
+    "of",
 )
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -13,12 +13,13 @@ from onnxlint.base.plugins import CODE, Plugin, PluginError, installed
 from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity, grouped
 
 _Once = StrEnum("_Once", {"FILE": "file"})
-E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once)
+_Of = StrEnum("_Of", {"SIZES": "sizes"})
+E = TypeVar("E", Severity, Safety, Outcome, Cause, _Once, _Of)
 
 _FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
 _CAUSES = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function")
-_OPTIONAL = *_CAUSES, *"spoken-for-by merged-into part-of operators shows-at-calls-of said-once instead".split()
+_OPTIONAL = *_CAUSES, *"spoken-for-by merged-into part-of operators shows-at-calls-of said-once of instead".split()
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -45,6 +46,7 @@ class Contract:
     A finding in the block of one of a rule that it is `part_of`, in the same function, is shown as one with that.
     What is found by running alone, at a call in its function of a name in `shows_at_calls_of`, is shown as one with it.
     What is `said_once` of several calls in a file, or in versions of it, in the same words is shown at the first.
+    What is `of_sizes` is no matter where every export fixes all sizes on purpose.
     Every call of its `operators`, by canonical name, is observed. `instead` is what to write, in a line, where the rule
     says nothing else. `plugin` is where a rule of a package comes from, and `version` a hash of that.
     """
@@ -67,6 +69,7 @@ class Contract:
     operators: tuple[str, ...] = ()
     shows_at_calls_of: tuple[str, ...] = ()
     said_once: bool = False
+    of_sizes: bool = False
     instead: str = ""
     plugin: Plugin | None = None
     version: bytes = b""
@@ -200,6 +203,7 @@ def read_rule(path: Path) -> Contract:
         operators=_names(header, "operators"),
         shows_at_calls_of=_names(header, "shows-at-calls-of"),
         said_once="said-once" in header and bool(_value(path, header, "said-once", _Once)),
+        of_sizes="of" in header and bool(_value(path, header, "of", _Of)),
         instead=header.get("instead", ("",))[0],
     )
     _check_sections(rule)

@@ -202,6 +202,7 @@ class _Run:
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
         parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers, *part.exports]
         parts += ["|", *part.called, "|", *part.inferring, "|", *sorted(part.flags)]
+        parts += ["|", *(f"{name}={said}" for name, said in sorted(part.settings.items()))]
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 

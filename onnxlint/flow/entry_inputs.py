@@ -81,9 +81,11 @@ def is_input(unit: FunctionUnit, name: str) -> dom.Trace:
     return dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
 
 
-def axes_of(specs: Collection[TensorSpec]) -> tuple[tuple[tuple[int, str], ...], int | None]:
-    """The axes that some specs name, and the example of the batch."""
-    axes: dict[int, str] = {}
+def axes_of(
+    specs: Collection[TensorSpec], named: Sequence[tuple[int, str]] = ()
+) -> tuple[tuple[tuple[int, str], ...], int | None]:
+    """The axes that some specs name, and those `named` besides; and the example of the batch."""
+    axes = dict(named)
     for spec in specs:
         axes = {i: d.name for i, d in enumerate(spec.dims) if d.name is not None} | axes
     firsts = (spec.dims[0] for spec in specs if spec.dims)

@@ -139,6 +139,7 @@ def _jobs(engine: Interpreter, part: Part, left: _Left, guard: Guard, outside: d
     elif part.exports and not part.declared and any(not why for *_, why in engine.exported_models):
         why = f"no part of what is known to be exported at {part.origin}"
         outside.update((name_of(c), why) for c in _beside(engine, part, unreached, built))
+        outside.update(_by_other_methods(engine, unreached))
     outside.update(_in_other_arms(engine, part, {m.object.cls for m, _, why in engine.exported_models if not why}))
     yield from _forwards(engine, replace(part, outside=outside), traced, ordered, left, guard)
 
@@ -153,6 +154,15 @@ def _beside(engine: Interpreter, part: Part, others: Sequence[ClassInfo], built:
         return apart
     reach = Reach(part.modules, calls)
     return [] if reach.unbounded else [c for c in apart if not reach.is_seen(c)]
+
+
+def _by_other_methods(engine: Interpreter, others: Sequence[ClassInfo]) -> Iterator[tuple[str, str]]:
+    """Those of some classes of which exported models run other methods, where the model of each export is known."""
+    if entry_inputs.all_known(engine.exports):
+        shipped = {o.cls for o in engine.shipped}
+        run = {u.cls for u in engine.resolved.values() if not u.name.startswith("__")}
+        why = "exported models run other methods of it"
+        yield from ((name_of(c), why) for c in others if c in shipped and c in run)
 
 
 def _may_hold_more(v: dom.Value) -> bool:
@@ -222,10 +232,19 @@ def _forwards(
 
 
 def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
-    """True where a module of this part calls a class, or chooses it, in whatever arm: `layer = Layer`."""
-    naming = [info for info in part.intersection(c.module.project.naming(c.name)) if _is_built_in(info.source.text, c)]
+    """True where a module of this part calls a class, or a function that returns one, or chooses it, in whatever arm:
+    `layer = Layer`."""
+    mentioning = c.module.project.naming(c.name)
+    naming = [info for info in part.intersection(mentioning) if _is_built_in(info.source.text, c)]
     others = (d for info in naming for d in info.classes.values() if d is not c)
-    return any(c.name in (text := d.text) and _is_built_in(text, c) and d.is_module() for d in others)
+    if any(c.name in (text := d.text) and _is_built_in(text, c) and d.is_module() for d in others):
+        return True
+    names = {info: [n for n, full in info.aliases.items() if full.endswith(f".{c.name}")] for info in mentioning}
+    returned = [(info, f"return {name}(") for info in mentioning for name in (c.name, *names[info])]
+    makers = {u.name for info, text in returned for u in info.functions.values() if text in u.text}
+    calls = re.compile(rf"= *(?:{'|'.join(map(re.escape, makers))})\(") if makers else None
+    classes = (d for info in part for d in info.classes.values() if d is not c and d.is_module())
+    return calls is not None and any(calls.search(d.text) for d in classes)
 
 
 def _is_built_in(text: str, c: ClassInfo) -> bool:
@@ -308,7 +327,10 @@ def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _J
     job = _job(unit, f"{cls.qualname}.forward", partial(_run_forward, engine, cls, unit, outermost), cls)
     exported = {m.object.cls for m, _, why in engine.exported_models if not why}
     wrappings = {m.wrapping for m, *_ in engine.exported_models if m.object.cls is cls}
-    apart = _SCRIPTED if wrappings == {"script"} else uncalled(cls, exported, engine.reached)
+    if cls in engine.created and cls not in engine.usually:
+        apart = "built only where a setting is on that is off"
+    else:
+        apart = _SCRIPTED if wrappings == {"script"} else uncalled(cls, exported, engine.reached)
     return replace(job, lasting=False, outside=apart)
 
 
@@ -361,18 +383,34 @@ def _run_forward(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit, outerm
     if exported and all("forward" in model.attrs for model in exported):
         return
     outermost = outermost and not _is_built_elsewhere(cls, engine.part)
+    named = [_axes_of(call)[0] for m, call, why in engine.exported_models if m.object.cls is cls and not why]
+    axes = tuple(sorted({i: pair for pairs in named for i, pair in pairs}.items())) if named and all(named) else None
     instance = dom.Instance(engine.model(cls))
     put = forward_of(instance) if unit.name == "forward" else None
     if put is not None and put[0].cls is not None:
         unit = put[0]  # what the constructor, or a script, put in its place
     args, kwargs = entry_inputs.unknown_arguments(engine, unit, outermost)
     caller = cls.find_method("__call__") if unit.name == "forward" else None
-    with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length):
+    known = {"axes": shapes.Axes(axes) if axes is not None else shapes.Axes(one_batch=_fix_the_batch(engine))}
+    with engine.within(tracing=True, outermost=outermost, set_length=name_of(cls) in engine.set_length, **known):
         if caller is not None and ("__call__(" in caller.text.partition(":")[2] or ".forward(" in caller.text):
             engine.call_instance(instance, entry_inputs.named_inputs(unit, args), kwargs, NOWHERE)
         else:
             engine.run_forward(instance, unit, entry_inputs.named_inputs(unit, args), kwargs, NOWHERE)
         forward_outputs.report(engine, engine.exits)
+
+
+def _axes_of(call: Candidate) -> tuple[tuple[tuple[int, str], ...], int | None]:
+    """The axes that an export call names, and the batch of its example."""
+    specs = call.inputs if isinstance(call.inputs, Mapping) else {}
+    return entry_inputs.axes_of([*specs.values(), *call.outlined.values()], call.axes)
+
+
+def _fix_the_batch(engine: Interpreter) -> bool:
+    """True where the model of every export is known, and each names axes of its inputs, but none the first one."""
+    named = [_axes_of(call)[0] for _, call, why in engine.exported_models if not why]
+    first = any(axis == 0 for pairs in named for axis, _ in pairs)
+    return bool(named) and all(named) and not first and entry_inputs.all_known(engine.exports)
 
 
 def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, without: str) -> None:
@@ -381,8 +419,8 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
     if forward is None:
         return
     unit, bound = forward
-    specs = call.inputs if isinstance(call.inputs, Mapping) else {}
-    axes, example = entry_inputs.axes_of(specs.values())
+    specs = {**(call.inputs if isinstance(call.inputs, Mapping) else {}), **call.outlined}
+    axes, example = _axes_of(call)
     args, kwargs = entry_inputs.unknown_arguments(engine, unit, exported=True, skip=bound)
     for i, ((p, default), v) in enumerate(zip(unit.positional[bound:], args, strict=False)):
         n = p.arg
@@ -393,7 +431,7 @@ def _run_exported(engine: Interpreter, model: dom.Instance, call: Candidate, wit
             args[i] = fed if axes else replace(fed, dims=None)
     # A forward is run for any other input too: what one export feeds is not all that the class may meet.
     traced = engine.within(tracing=True, axes=shapes.Axes(axes or None), example_batch=example)
-    with engine.as_exported(not without), traced:
+    with engine.as_exported(not without, bool(axes)), traced:
         engine.call_instance(model, args, kwargs, NOWHERE)
 
 

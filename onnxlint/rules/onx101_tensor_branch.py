@@ -32,7 +32,8 @@ class TensorBranch(Rule):
         elif branch.reads == "weight":
             message = f"{word} branches on the value of a weight: `{self.source(node)}`"
             advice = "decide it once in `__init__` and keep the answer as a Python bool"
-            yield Objection(message, advice, severity=Severity.WARNING, effects=_UNFELT)
+            about = f"branch on {self.source(_subject(node))}"
+            yield Objection(message, advice, severity=Severity.WARNING, effects=_UNFELT, about=about)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: both arms run on every input, so one that fails, or divides by zero, where it did not run is felt."""

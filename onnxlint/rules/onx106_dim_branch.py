@@ -9,6 +9,7 @@ from onnxlint.rules.helpers.padding_amounts import amounts, pads_only
 from onnxlint.rules.helpers.size_expressions import axis_of
 from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
 
+_UNDECLARED = "?1"  # the second axis, of which only its place says that it may be dynamic
 Bound = tuple[cst.BaseExpression, int, cst.BaseExpression]  # of a tensor's axis
 
 
@@ -16,7 +17,7 @@ class DimBranch(Rule):
     """Object to a branch on a size that may change after the export."""
 
     def on_branch(self, node: Node, branch: Branch) -> Objections:
-        if branch.reads == "dim" and branch.form not in ("equal", "padding"):
+        if branch.reads == "dim" and branch.form not in ("equal", "padding") and not _asks_for_colours(node, branch):
             yield Objection(
                 f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"
                 " keeps the example's arm",
@@ -45,6 +46,14 @@ class DimBranch(Rule):
         if number is not None and number < 1:
             return None
         return without_question(site, branch, "slice always: it keeps what there is", Safety.SAFE)
+
+
+def _asks_for_colours(node: Node, branch: Branch) -> bool:
+    """`channels == 3`, of an axis that nobody declared to be dynamic."""
+    if branch.axes != _UNDECLARED or not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
+        return False
+    asked = node.comparisons[0]
+    return isinstance(asked.operator, (cst.Equal, cst.NotEqual)) and literal(asked.comparator) in (3, 4)
 
 
 def _longer_than(site: Site, test: cst.BaseExpression) -> Bound | None:

@@ -19,4 +19,5 @@ class OperatorLoweredWrong(Rule):
                 what = f"a write to `{self.source(node)}`" if call.op == "index_put" else f"`{call.op}`"
                 message = f"{named(exporters)} translate{'s' * (len(exporters) == 1)} {what}{call.form} to {result}"
                 advice = next((advice for begin, advice in _ADVICE.items() if call.detail.startswith(begin)), "")
-                yield Objection(message, advice, effects=dict.fromkeys(exporters, outcome))
+                effects = dict.fromkeys(exporters, outcome)
+                yield Objection(message, advice, effects=effects, about=f"translates {call.op}{call.form}")

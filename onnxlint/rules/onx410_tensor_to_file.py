@@ -6,4 +6,5 @@ class TensorToFile(Rule):
     """Object to a tensor that forward stores or plots."""
 
     def on_file_write(self, node: Node, write: FileWrite) -> Objections:
-        yield Objection(f"`{write.op}` stores a tensor in forward: while dynamo exports, the tensor has no data")
+        message = f"`{write.op}` stores a tensor in forward: while dynamo exports, the tensor has no data"
+        yield Objection(message, about="stores tensors", among="file")

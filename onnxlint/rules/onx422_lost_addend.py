@@ -9,12 +9,17 @@ _QUOTIENTS = frozenset(("div", "divide", "true_divide"))
 _GOES_ON = frozenset(("sqrt", "float", "to", "clone", "unsqueeze", "expand", "expand_as", "detach"))
 _CHOSEN = ("topk", "top_k", "top_scores")  # by a router, out of the scores of a softmax or a sigmoid: none is zero
 
+# Squares of weights or of a random latent, none of which is zero: of a modulated convolution, and the norm of a latent.
+_OF_WEIGHTS = tuple(f".sum({name}{axes})" for name in ("", "dim=", "axis=") for axes in ("[2, 3, 4]", "(2, 3, 4)"))
+_OF_LATENTS = ("PixelNorm", "pixel_norm", "2nd_moment")
+
 
 class LostAddend(Rule):
     """Object to a number that dynamo's optimizer leaves out, where it keeps a divisor or a logarithm from zero."""
 
     def on_small_addend(self, node: Node, seen: SmallAddend) -> Objections:
-        if not any(name in seen.text for name in _CHOSEN) and self._guards(node):
+        never = any(text in seen.text for text in (*_CHOSEN, *_OF_WEIGHTS))
+        if not never and not any(name in seen.symbol for name in _OF_LATENTS) and self._guards(node):
             message = f"dynamo's optimizer drops the small number, so this may be zero in its file: `{seen.text}`"
             yield Objection(message, about="small numbers", among="file")
 

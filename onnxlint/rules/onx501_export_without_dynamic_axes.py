@@ -1,6 +1,6 @@
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Node, Objection, Objections, Rule
 from onnxlint.rules.engine.site import Site
@@ -14,12 +14,12 @@ class ExportWithoutDynamicAxes(Rule):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.model.startswith("torch.export") or call.api == "torch.export.export":
             return  # an exported program brings its own dynamic shapes, and may be meant for another backend
-        written = {"dynamic_axes", "dynamic_shapes"} & set(call.arguments)  # a None that is written out is meant
-        asked = call.sized_on_request or any(None in (e.sizes or ()) for e in call.examples or ())  # by an option
-        if call.tensor_inputs and not call.has_dynamic_axes and not written and not asked:
+        named = call.has_dynamic_axes or {"dynamic_axes", "dynamic_shapes"} & set(call.arguments)
+        if call.tensor_inputs and not named and not call.asks_for_fixed_sizes:
             argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"
             message = "the export names no dynamic axes: the file takes the example's sizes only, batch included"
-            yield Objection(message, f"name what varies: `{argument}={{...}}`")
+            severity = Severity.NOTE if call.takes_one_image else None
+            yield Objection(message, f"name what varies: `{argument}={{...}}`", severity=severity)
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the file is another one, and an input whose first axis is no batch has to be told from the others."""

@@ -13,6 +13,11 @@ class DictArgument(Rule):
     def on_export_call(self, node: Node, call: ExportCall) -> Objections:
         if call.dict_argument:
             yield Objection("a dict in the place of `args` is taken for keyword arguments, not for one argument")
+        elif call.bare_dict and call.dynamo is not False:
+            message = "the dynamo exporter takes no dict in the place of `args`: the call raises a KeyError"
+            effects = {"dynamo": Outcome.EXPORT_ERROR}
+            advice = "put it into a tuple, `(inputs,)`, or pass it as `kwargs=`"
+            yield Objection(message, advice, at=argument_at(node, call, "args"), effects=effects)
         if any(example.kind == "numbered" for example in call.examples or ()):
             message = "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError"
             advice = "use strings for the keys, or a list"

@@ -292,7 +292,7 @@ CASES = {
                 super().__init__()
                 self.mask = None
             def forward(self, x):
-                if self.mask is None or self.mask.shape[0] != x.shape[1]:  # expect: ONX114
+                if self.mask is None or self.mask.shape[0] != x.shape[1]:  # expect: ONX106
                     self.mask = torch.ones(x.shape[1], x.shape[1]).tril()  # expect: ONX204
                 return x + self.mask.sum()
         def build():

@@ -30,7 +30,7 @@ GUARDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "tracing and a flag": ("torch.jit.is_tracing() and self.flag", TORCHSCRIPT, BOTH),
     "gradients": ("torch.is_grad_enabled()", BOTH, BOTH),
     "a helper of the project": ("tracing()", TORCHSCRIPT, DYNAMO),
-    "an attribute for it": ("self.exporting", BOTH, BOTH),
+    "an attribute for it": ("self.exporting", BOTH, ()),
 }
 SOURCE = """
 import torchvision
@@ -207,3 +207,109 @@ def test_an_arm_that_only_talks_is_not_felt_in_the_file(arm: str, exporters: tup
     assert bitten(f"if x.mean() > 50:\n    {arm}\nreturn x") == {1: exporters}
     if exporters == DYNAMO:
         assert bitten(f"if x.shape[0] > 1:\n    {arm}\nreturn x") == {}
+
+
+SELDOM_TAKEN = {
+    "an arm for one sample without a batch": """
+        class M(nn.Module):
+            def forward(self, wav):
+                if wav.ndim == 1:
+                    return wav.squeeze() if wav.sum() > 0 else wav
+                return wav * 2
+    """,
+    "an arm of a version of torch by the text of it": """
+        def old():
+            return any(torch.__version__.startswith(v) for v in ["1.7.", "1.8."])
+        class M(nn.Module):
+            def forward(self, x):
+                if old():
+                    return x if x.sum() > 0 else -x
+                return x * 2
+    """,
+    "what the constructor builds where a setting is changed": """
+        class Mixed(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x
+        class M(nn.Module):
+            def __init__(self, experts=0):
+                super().__init__()
+                if experts > 0:
+                    self.inner = Mixed()
+                else:
+                    self.inner = nn.Linear(3, 3)
+            def forward(self, x):
+                return self.inner(x)
+    """,
+    "the class of a tensor": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.window = torch.ones(1, 1, 3, 3)
+            def forward(self, x):
+                if self.window.type() != x.type():
+                    return x
+                return x * 2
+    """,
+    "what training leaves where `deploy` is on": """
+        class M(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.deploy = config["deploy"]
+            def forward(self, x):
+                if not self.deploy:
+                    return x if x.sum() > 0 else -x
+                return x * 2
+    """,
+    "how many colours there are": """
+        class M(nn.Module):
+            def forward(self, x):
+                _, channels, _, _ = x.shape
+                if channels == 3:
+                    return x * 2
+                return x[:, :3]
+    """,
+    "a number that is constant in exports on purpose": """
+        class M(nn.Module):
+            def forward(self, x):
+                if torch.onnx.is_in_onnx_export():
+                    return x / torch.from_numpy(x.sum().detach().cpu().numpy())
+                return x / x.sum()
+    """,
+    "a loop over a tensor that is stacked from a list": """
+        class M(nn.Module):
+            def __init__(self, cameras):
+                super().__init__()
+                self.cameras = cameras
+            def forward(self, x):
+                points = torch.stack([x * camera for camera in self.cameras])
+                return sum(p * 2 for p in points)
+    """,
+    "a write into one row on the spot": """
+        class M(nn.Module):
+            def forward(self, x, index):
+                y = x * 2
+                y[0][index] = 1.0
+                return y
+    """,
+}
+
+
+@pytest.mark.parametrize("source", SELDOM_TAKEN.values(), ids=SELDOM_TAKEN.keys())
+def test_no_objection_to(source: str) -> None:
+    assert findings_of(source) == set()
+
+
+def test_what_one_exporter_alone_reads_is_no_matter_to_the_other_where_it_is_used() -> None:
+    """`tolist()` stands in dynamo's arm, and both come to the loop behind it."""
+    found = findings_of("""
+        import torchvision
+        class M(nn.Module):
+            def forward(self, x, shapes):
+                sizes = shapes * 1
+                if torchvision._is_tracing():
+                    sizes = sizes.unbind(0)
+                else:
+                    sizes = sizes.tolist()
+                return [torch.zeros(int(s)) + x.sum() for s in sizes]
+    """)
+    assert {exporters for code, _, exporters in found if code == "ONX401"} <= {("dynamo",)}

@@ -42,3 +42,14 @@ def test_words_that_were_asked_for_hold_until_a_file_has_others(
     assert files.words == {"Net"}
     (tmp_path / name).write_text(text)
     assert unchanged(files.state) is same
+
+
+def test_settings_are_what_all_yaml_files_that_set_a_name_say_alike(tmp_path: Path) -> None:
+    """A number may be anything, a short name or one without `_` may be of something else."""
+    (tmp_path / "a.yaml").write_text("boundary_width: null\nuse_attention: false\nnorm_layer: batch\nwidth: null\n")
+    (tmp_path / "b.yaml").write_text(
+        "boundary_width: ~  # off\nuse_attention: true\nnorm_layer: 'batch'\nhead_dim: 8\n"
+    )
+    assert Configurations(tmp_path).settings == {"norm_layer": "batch"}
+    (tmp_path / "b.yaml").write_text("boundary_width: null\n")
+    assert Configurations(tmp_path).settings == {"boundary_width": None, "use_attention": False, "norm_layer": "batch"}

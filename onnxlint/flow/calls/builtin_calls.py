@@ -15,6 +15,7 @@ from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import replace
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
+from onnxlint.flow.values.node_places import last_name
 from onnxlint.flow.values.size_forms import may_be_list
 
 Builtin = Callable[[Evaluating, dom.Args, dom.Kwargs, ast.AST], dom.Value]
@@ -260,6 +261,10 @@ def _anyall(engine: Observing, args: dom.Args, kwargs: dom.Kwargs, node: ast.AST
     v = args[0] if args else dom.UNKNOWN
     if isinstance(v, dom.Tensor):
         return frozen(engine, [v], node, "any()")
+    if isinstance(v, dom.Tuple) and v.items and all(isinstance(i, dom.Const) for i in v.items):
+        held = (bool(i.literal) for i in v.items if isinstance(i, dom.Const))
+        every = isinstance(node, ast.Call) and last_name(node.func) == "all"
+        return dom.Const(all(held) if every else any(held))
     item = element(v) if isinstance(v, (dom.Tuple, dom.Seq)) else dom.UNKNOWN
     if isinstance(item, dom.Tensor) and item.guessed:
         return dom.CONFIG

@@ -24,6 +24,7 @@ _OF_CONTAINERS = frozenset(NAMES["container-methods"])
 _OF_OTHERS = frozenset(["values", "items", "keys", "split"])  # of dicts and strings, where nothing is asked for
 # What keeps the numbers of a numpy array of dimensions, or reckons with them.
 _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max", "min", "round"])
+_OF_TEXT = frozenset(["startswith", "endswith", "lower", "upper", "strip"])
 # What a Python number can be asked, and a tensor cannot, which a size is while TorchScript traces.
 _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_count", "conjugate", "hex"])
 
@@ -37,6 +38,8 @@ def method(engine: Engine, owner: Value, name: str, args: Args, kwargs: Kwargs, 
 def _of_tensor(engine: Writing, owner: dom.Tensor, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if (owner.guessed and name in _OF_CONTAINERS) or (name in _OF_OTHERS and not args and not kwargs):
         return dom.UNKNOWN
+    if name == "type" and not args and not kwargs:
+        return dom.CONFIG  # the name of its class
     handler = _TENSOR_METHODS.get(name)
     if handler is not None:
         return handler(OperatorCall(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
@@ -83,6 +86,16 @@ def _of_array(_engine: InContext, owner: dom.Array, name: str, *_: object) -> Va
     if name in ("item", "tolist"):
         return dom.Data(owner.site, owner.fixed)
     return dom.Array(owner.site, owner.fixed, owner.trace)
+
+
+def _of_constant(_engine: InContext, owner: dom.Const, name: str, args: Args, kwargs: Kwargs, _node: ast.AST) -> Value:
+    """What is asked of a string: `torch.__version__.startswith("1.7")`."""
+    given = [a.literal for a in args if isinstance(a, dom.Const) and isinstance(a.literal, str)]
+    if not isinstance(owner.literal, str) or name not in _OF_TEXT or len(given) < len(args) or kwargs or len(given) > 1:
+        return dom.CONFIG
+    if name in ("startswith", "endswith") and not given:
+        return dom.CONFIG
+    return dom.Const(getattr(owner.literal, name)(*given))
 
 
 def _of_dict(engine: Lowering, owner: dom.Dict, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -289,5 +302,6 @@ _METHODS: dict[type, Callable[[Engine, Any, str, Args, Kwargs, ast.AST], Value]]
     dom.Super: _of_super,
     dom.ClassRef: _of_class,
     dom.Scripted: lambda engine, owner, name, *_: owner if name in (*KEEPS, "to", "float") else dom.UNKNOWN,
-    **dict.fromkeys((dom.Const, dom.Config), lambda *_: dom.CONFIG),
+    dom.Const: _of_constant,
+    dom.Config: lambda *_: dom.CONFIG,
 }

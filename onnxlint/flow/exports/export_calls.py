@@ -54,6 +54,7 @@ def record(engine: Recording, name: str, args: Args, kwargs: Kwargs, node: ast.A
         input_names=names_of(arguments.get("input_names")),
         output_names=names_of(arguments.get("output_names")),
         dict_argument=_dict_argument(arguments.get("args"), parameters),
+        bare_dict=isinstance(arguments.get("args"), dom.Dict),
         training=_training(arguments.get("training")),
         opset=opset,
         too_new=_too_new(engine, model, inputs, opset) if dynamo is False else (),
@@ -209,7 +210,7 @@ def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bo
     if not isinstance(last, dom.Dict):
         return False
     if parameters is None or last.rest is not None:
-        return isinstance(args, dom.Dict) and parameters is None
+        return False
     return not {k for k, _ in last.items} <= set(parameters)
 
 

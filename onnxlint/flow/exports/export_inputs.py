@@ -12,6 +12,7 @@ from onnxlint.flow.values.node_places import argument
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.outline import dotted
 
+_OF_OLD = "for a torch that knows no `dynamo=` alone: with that, the same call runs before it"
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
 
 
@@ -152,8 +153,22 @@ def around(engine: InContext, arguments: dict[str, dom.Value], node: ast.AST) ->
         "shapes_size": size,
         "for_a_version": id(node) in site.within.for_versions,
         "sized_on_request": id(node) in site.within.sized_on_request,
+        "unlikely": _unlikely(engine, site, node),
         "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
     }
+
+
+def _unlikely(engine: InContext, site: CallSite, call: ast.AST) -> str:
+    """Why a call hardly ever runs; "" for any other."""
+    return _OF_OLD if id(call) in site.within.retried else _idle_flag(engine, site.within.by_flag.get(id(call), ""))
+
+
+def _idle_flag(engine: InContext, flag: str) -> str:
+    """What is said of a flag that nothing in the project turns on; "" for another."""
+    on = re.compile(rf"\b{flag} *= *(?:True\b|1\b|not\b|self\.|(?:args|opts?|cfg|config|flags)\b)", re.IGNORECASE)
+    modules = engine.frames[-1].module.project.naming("True") if flag else ()
+    turned = not flag or any(flag in m.source.text and on.search(m.source.text) for m in modules)
+    return "" if turned else f"`{flag}` is off, and nothing here turns it on"
 
 
 def _site(engine: InContext, node: ast.AST) -> CallSite | None:

@@ -29,7 +29,9 @@ def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str,
     arguments = _arguments(engine, model.object) if factory is None else {}
     passed = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     fed = list(zip(_inputs_of(unit), passed, strict=False))
-    specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, options, i)) is not None}
+    named = {n: _named_axes(n, options, i) for i, (n, _) in enumerate(fed)}
+    told = {n: spec for n, v in fed if (spec := _spec(v, named[n])) is not None}
+    specs = {n: spec for n, spec in told.items() if all(d.size is not None for d in spec.dims)}
     values = {n: v.literal for n, v in fed if isinstance(v, Const) and _writable(v.literal)}
     reason = None
     if "forward" in model.object.attrs:
@@ -50,6 +52,8 @@ def candidate(engine: Exporting, model: Value, inputs: Value, options: dict[str,
         eval=model.mode == "eval",
         arguments=arguments or {},
         values=values,
+        outlined={n: spec for n, spec in told.items() if n not in specs},
+        axes=tuple(pair for n, _ in fed if n not in told and n not in values for pair in named[n].items()),
     )
 
 
@@ -112,10 +116,8 @@ def _inputs_of(unit: FunctionUnit) -> list[str]:
     return [p.arg for p, _ in unit.positional[1:]]
 
 
-def _spec(v: Value, parameter: str, options: dict[str, Value], position: int) -> TensorSpec | None:
-    """The spec of one example input, its dynamic dims named as the call names them; None where it is not known."""
-    if not isinstance(v, Tensor) or v.dims is None:
-        return None
+def _named_axes(parameter: str, options: dict[str, Value], position: int) -> dict[int, str]:
+    """The axes of one input that the call names, and how."""
     names = names_of(options.get("input_names"))
     label = names[position] if names is not None and position < len(names) else parameter
     axes: dict[int, str] = {}
@@ -129,16 +131,19 @@ def _spec(v: Value, parameter: str, options: dict[str, Value], position: int) ->
                     axes[k] = text if isinstance(text, str) and text.isidentifier() else f"{parameter}_{k}"
         elif isinstance(entry, Tuple):
             axes.update({n: f"{parameter}_{n}" for i in entry.items if (n := as_int(i)) is not None})
-    dims: list[DimSpec] = []
-    count = 1
-    for i, d in enumerate(v.dims):
-        size = as_int(d)
-        if size is None:
-            return None
-        count *= size
-        dims.append(DimSpec(axes.get(i, axes.get(i - len(v.dims))), size))
+    return axes
+
+
+def _spec(v: Value, axes: dict[int, str]) -> TensorSpec | None:
+    """The spec of one example input, its dynamic dims named as the call names them; None for one of unknown rank."""
+    if not isinstance(v, Tensor) or v.dims is None:
+        return None
+    sizes = [as_int(d) for d in v.dims]
+    dims = tuple(DimSpec(axes.get(i, axes.get(i - len(sizes))), size) for i, size in enumerate(sizes))
     written = _written_out(v)
-    return TensorSpec(_DTYPES.get(v.kind or "", "float32"), tuple(dims), written if len(written) == count else ())
+    known = [size for size in sizes if size is not None]
+    whole = len(known) == len(sizes) and len(written) == math.prod(known)
+    return TensorSpec(_DTYPES.get(v.kind or "", "float32"), dims, written if whole else ())
 
 
 def _written_out(t: Tensor) -> tuple[int | float, ...]:

@@ -208,6 +208,39 @@ class CallScope:
         return frozenset(id(c) for a, b in pairs if any(k.arg in axes for o in b for k in o.keywords) for c in a)
 
     @cached_property
+    def by_flag(self) -> dict[int, str]:
+        """The flag of this function that is off by default, by the ids of the calls in an arm that it turns on."""
+        if isinstance(self.scope, ast.Module):
+            return {}
+        a = self.scope.args
+        pairs = (*zip(reversed([*a.posonlyargs, *a.args]), reversed(a.defaults), strict=False),)
+        keywords = zip(a.kwonlyargs, a.kw_defaults, strict=True)
+        flags = {p.arg for p, d in (*pairs, *keywords) if isinstance(d, ast.Constant) and d.value is False}
+        found: dict[int, str] = {}
+        for node in (n for n in self.own if isinstance(n, ast.If)):
+            parts = (
+                node.test.values
+                if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+                else [node.test]
+            )
+            on = next((p.id for p in parts if isinstance(p, ast.Name) and p.id in flags), "")
+            calls = (c for s in node.body for c in ast.walk(s) if isinstance(c, ast.Call)) if on else ()
+            found |= {id(c): on for c in calls}
+        return found
+
+    @cached_property
+    def retried(self) -> frozenset[int]:
+        """The ids of the calls in `except TypeError:` behind a call that passes `dynamo=`."""
+        tries = [n for n in self.own if isinstance(n, ast.Try)]
+        old = [
+            t
+            for t in tries
+            if any(k.arg == "dynamo" for s in t.body for k in ast.walk(s) if isinstance(k, ast.keyword))
+        ]
+        handlers = [h for t in old for h in t.handlers if h.type is not None and last_name(h.type) == "TypeError"]
+        return frozenset(id(c) for h in handlers for c in ast.walk(h) if isinstance(c, ast.Call))
+
+    @cached_property
     def withs(self) -> dict[int, list[ast.With | ast.AsyncWith]]:
         """The `with` statements around each call, by its id; the outermost first."""
         around: dict[int, list[ast.With | ast.AsyncWith]] = {}

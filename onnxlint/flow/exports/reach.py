@@ -21,7 +21,16 @@ from onnxlint.flow.exports.dict_flags import keys_of_flags
 from onnxlint.flow.exports.never_exported import gives_a_dict_each
 from onnxlint.flow.exports.refused_exports import refused, used_only_by
 from onnxlint.flow.exports.set_lengths import of_set_length
-from onnxlint.flow.exports.unheld import Unheld, code_of, has_layers, is_overridden, names_layers, unconfigured, unnamed
+from onnxlint.flow.exports.unheld import (
+    Unheld,
+    code_of,
+    has_layers,
+    is_overridden,
+    names_layers,
+    unasked,
+    unconfigured,
+    unnamed,
+)
 from onnxlint.flow.state.partitions import MODULE_LEVEL, Part, common_folder, name_of, source_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, FunctionUnit, ModuleInfo
@@ -34,11 +43,16 @@ REEXPORTS = 8  # modules that a name is passed on through
 _MAY_EXPORT = re.compile(r"\bexport\(|_export\(|to_onnx\(|2onnx\(")
 _EXPORTING = re.compile(r"torch\.onnx\.(?:utils\.)?(?:_|dynamo_)?export(?:_to_pretty_string)?|torch\.export\.export")
 _GIVEN = re.compile(r"onnx\.(?:dynamo_)?export\(\s*+(?:model\s*+=\s*+)?([\w.]++)")
+_AS_IT_IS = re.compile(r"(?:\.(?:to|eval|cpu|cuda|float|half))+$")
+_WHOLE_OF = r"(?!self\.)[a-z_]\w*\.(?!to\b|eval\b|cpu\b|cuda\b|float\b|half\b|module\b|model\b)"
+_PART_OF = re.compile(rf"{_WHOLE_OF}([a-z_]\w*)(?:\.(?:to|eval|cpu|float)(?:\([^()\n]*\))?)*$")
 _WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method, and functions of libraries
 _WORD = re.compile(r"[^\W\d]\w*")
 _LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
 # What it imports or makes is computed, but where the name begins with a library's: `f"torchvision.models.{name}"`.
 _ANYTHING = re.compile(r"\b(?:import_module|__import__|instantiate|load_entry_point)\((?:f?['\"](\w[\w.]*)\.)?")
+_DOTTED = re.compile(r"['\"]([a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)+)['\"]")
+_BY_PARAMETER = re.compile(r"(?:import_module|__import__)\(\s*[a-zA-Z_]\w*\s*\)")
 _BY_TEXT = re.compile(r"import_module\((?<!\wimport_module\()\s*['\"]([\w.]+)['\"]\s*\)")
 _CONFIG = re.compile(r"(?:fromfile|from_file|LazyConfig\.load)\(\s*['\"]([\w./-]+\.py)['\"]")
 _BASE_CONFIG = re.compile(r"['\"]([\w./-]+\.py)['\"]")
@@ -54,16 +68,22 @@ _IMPORTS = re.compile(r"^(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILI
 _TEST_FOLDERS = ("test", "tests", "testing", "unittests")
 _DEMO_FOLDERS = ("demo", "demos", "tutorial", "tutorials")
 # Of 32 findings in such folders on public repositories none was worth a maintainer's time (tests/field).
-_TRAINING_FOLDERS = "finetune finetuning pretrain pretraining loss losses metric metrics augmentation".split()
+_TRAINING_FOLDERS = frozenset(
+    "finetune finetuning pretrain pretraining loss losses loss_fn loss_functions metric metrics augmentation"
+    " pytorch_iou pytorch_ssim pytorch_msssim".split()
+)
 _INFERRING = "infer inference forward_test recognize predict generate sample synthesize translate transcribe".split()
 _VENDORED_FOLDERS = "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies".split()
 # Libraries whose code is copied into many projects; at the top, it is the library itself.
-_COPIED = frozenset("detectron2 fairseq mmcv mmdet mmdet3d mmengine mmpose mmseg torchvision ultralytics".split())
+_COPIED = frozenset("detectron2 fairseq lpips mmcv mmdet mmdet3d mmengine mmpose mmseg torchvision ultralytics".split())
 _VENDORED = "another project's code, which this one holds a copy of"
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer|_[dD]isc(?:_|$)")
 _IN_TRAINING = re.compile(rf"{_TRAINED_AGAINST.pattern}|(?:(?<!With)Loss|Criterion)$")
 _PREPARES = re.compile(r"Augment|Preprocess|SpecAug|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
+_LEARNED = re.compile(
+    r"nn\.(?:Conv|Linear|Embedding|LSTM|GRU|RNN|\w+Norm|Multihead|Transformer|Parameter|Bilinear|PReLU)"
+)
 _SEARCHES = re.compile(r"BeamSearch|Searcher$|Aligner$")
 _HELD = re.compile(r"nn\.(?:ModuleDict\(\)|(?:Log)?Softmax\()")  # it keeps the models that a search gets, and scores
 _FEATURES = re.compile(r"stft|fbank|mel\b|s3prl", re.IGNORECASE)  # of recordings
@@ -134,7 +154,7 @@ class Reach:
         bounded = bool(self.roots) and not self.unbounded and any(self.is_seen(c) for c in own)
         models = any(not reason for reason in own.values())
         named = {**self._unbuilt(modules, own), **refused(modules, [root[:2] for root in self.roots], own)}
-        named |= {c: why for c in own if (why := _exports_parts(c))}
+        named |= {c: why for c in own if (why := _exports_parts(c))} | self._wholes_of_parts(own)
         unheld = self._unheld(own)
         for c, reason in own.items():
             if c in named:
@@ -154,6 +174,26 @@ class Reach:
         unbuilt = unconfigured(modules, list(own), self._configurations)
         return {c: why for c, why in unbuilt.items() if not self._is_root(c)}
 
+    def _wholes_of_parts(self, own: Mapping[ClassInfo, str]) -> dict[ClassInfo, str]:
+        """The classes that assign `self.encoder` where scripts export the `encoder` of something, and nothing else."""
+        parts: set[str] = set()
+        for info, name, _ in self.roots:
+            text = source_of(info, name.partition(".")[0])
+            for given in _GIVEN.findall(text):
+                base, _, attribute = _AS_IT_IS.sub("", given).partition(".")
+                bound = (
+                    [given] if attribute else re.findall(rf"^\s*{re.escape(base)} *= *([^\n#]+)", text, re.MULTILINE)
+                )
+                chains = [_PART_OF.match(value.strip()) for value in bound]
+                if base == "self" or not chains or not all(chains):
+                    return {}
+                parts.update(chain[1] for chain in chains if chain is not None)
+        held = {p: re.compile(rf"\bself\.{p} *= ") for p in parts}
+        wholes = {c: p for c in own for p, word in held.items() if f"self.{p}" in c.text and word.search(c.text)}
+        made = {c: re.compile(rf"self\.(?:{'|'.join(map(re.escape, parts))}) *= *{c.name}\b") for c in wholes}
+        inner = {c for c, word in made.items() if any(word.search(other.text) for other in wholes)}
+        return {c: f"scripts export its `{p}`" for c, p in wholes.items() if c not in inner}
+
     def _unheld(self, own: Mapping[ClassInfo, str]) -> set[ClassInfo]:
         """The classes without layers that neither an exporting function nor a model with layers names."""
         if not self.roots or not any(not reason and has_layers(c) for c, reason in own.items()):
@@ -166,7 +206,9 @@ class Reach:
         classes = [c for info in self.modules for c in info.classes.values()]
         own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
         models = [c for c, why in own.items() if not why]
-        alone = {} if self.roots else unnamed(self.modules, models, self._configurations)
+        told = self.roots and not self.unbounded  # by what the exports name
+        alone = {} if told else unnamed(self.modules, models, self._configurations, bool(self.roots))
+        alone |= unasked(models, self._configurations)
         trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
         theirs = alone | used_only_by(modules, trained | alone, own)
         return {c: reason or theirs.get(c, "") for c, reason in own.items()}
@@ -255,6 +297,8 @@ class Reach:
         names_none = "import_" not in text and "instantiate(" not in text and "load_entry_point(" not in text
         prefixes = [] if names_none or self._configured is not None else _ANYTHING.findall(_BY_TEXT.sub("", text))
         packages = [self._inside(p, info) for p in prefixes if p.partition(".")[0] not in LIBRARIES]
+        if not all(packages) and len(packages) == 1:
+            packages = [self._told_by_calls(info, name)]
         for module in chain(named, *packages):
             self._import(module)
             self._open(module)
@@ -316,6 +360,16 @@ class Reach:
         folder, top = f"/{package.replace('.', '/')}/", str(self.top)  # whatever the folders around that are called
         inside = [m for m in self.modules if package and folder in m.source.path.as_posix().removeprefix(top)]
         return [m for m in inside if m.source.path.is_relative_to(info.root)] or inside
+
+    def _told_by_calls(self, info: ModuleInfo, name: str) -> list[ModuleInfo]:
+        """What a function imports by a parameter's text, where each of its calls spells the name of a module out."""
+        unit = info.functions.get(name)
+        if unit is None or _BY_PARAMETER.search(unit.text) is None:
+            return []
+        called = re.compile(rf"(?<!def )\b{name}\(([^()]*)\)")
+        given = [text for m in self.modules if name in m.source.text for text in called.findall(m.source.text)]
+        told = [[m for spelled in _DOTTED.findall(text) for m in self._modules_of(spelled, info)] for text in given]
+        return [m for each in told for m in each] if all(told) else []
 
     def _defines(self, info: ModuleInfo, word: str) -> bool:
         return word in info.functions or word in info.classes or word in info.outline.values or word in info.aliases
@@ -398,7 +452,7 @@ class Reach:
         names = [c.name, *(b.name for b in c.mro()[1:])]
         if any(map(_SEARCHES.search, names)) and not names_layers(_HELD.sub("", code_of(c.text))):
             return "it searches with a model, run by run, and has no layers"
-        if has_layers(c):
+        if has_layers(c) and (_LEARNED.search(c.text) or not any(_PREPARES.search(n) for n in names)):
             return ""
         if _COLLECTIVE.search(c.text):
             return "it exchanges tensors with other processes, and has no layers"
@@ -509,11 +563,13 @@ def with_reach(
     called = methods_called(scripts, [source_of(info, name.partition(".")[0]) for info, name, _ in reach.roots])
     set_length, flags = of_set_length(modules), keys_of_flags(modules)
     inferring = tuple(n for n in _INFERRING if any(f".{n}(" in info.source.text for info in modules))
+    settings = configurations.settings if len(parts) == 1 else {}
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         mine = tuple(name for name in callers if name.startswith(paths))
-        common = replace(part, called=called, set_length=set_length, inferring=inferring, flags=flags)
+        common = replace(part, called=called, set_length=set_length, inferring=inferring)
+        common = replace(common, flags=flags, settings=settings)
         reached.append(replace(common, outside=own, callers=mine))
     if len(parts) == 1 and reach.roots and not reach.offered:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)

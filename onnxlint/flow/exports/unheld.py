@@ -10,7 +10,7 @@ from onnxlint.flow.state.partitions import MODULE_LEVEL, source_of
 from onnxlint.project.classes import MODULE_ROOTS, ClassInfo, FunctionUnit, ModuleInfo
 from onnxlint.project.configurations import Configurations
 
-_LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module\b|functional\b|Identity\b)[A-Z]")
+_LAYERS = re.compile(r"nn\.(?<!\wnn\.)(?!Module(?:\b|(?:List|Dict)\b(?!\())|functional\b|Identity\b)[A-Z]")
 _AUTOGRAD = "torch.autograd."
 _FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
 _BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
@@ -24,6 +24,7 @@ _BY_INSPECTION = re.compile(r"(?:__import__|import_module)\((?=[^\0]*\bgetmember
 _EVALUATED = re.compile(r"\beval\((\w+)\) if isinstance\(\1, str\)")
 _ASKED_FOR = re.compile(r"\b(?:isinstance\([^()]*\)|in [\[({][^\])}]*|is \w+)")
 _IMPORTS = re.compile(r"^[ \t]*+(?:from[^\n]*)?import (?:\([^)]*\)|[^\n]*)", re.MULTILINE)
+_LISTS = re.compile(r"^__all__\s*\+?=\s*[\[(][^\])]*[\])]", re.MULTILINE)
 _without_imports = lru_cache(16)(partial(_IMPORTS.sub, ""))
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile("[\"'#]")
@@ -41,8 +42,8 @@ _TALK = re.compile(r"""\"{3}[^"]*+(?:"(?!"")[^"]*+)*+"{3}|'{3}[^']*+(?:'(?!'')[^
 
 @lru_cache(maxsize=65_536)
 def has_layers(c: ClassInfo) -> bool:
-    """True for a class whose source names layers or parameters."""
-    return names_layers(c.text)
+    """True for a class whose source names layers or parameters, beside what it says in words."""
+    return names_layers(c.text) and names_layers(code_of(c.text))
 
 
 def names_layers(text: str) -> bool:
@@ -103,18 +104,40 @@ class Unheld:
 
 
 def unnamed(
-    modules: Sequence[ModuleInfo], classes: Sequence[ClassInfo], configurations: Configurations
+    modules: Sequence[ModuleInfo],
+    classes: Sequence[ClassInfo],
+    configurations: Configurations,
+    configured: bool = False,
 ) -> dict[ClassInfo, str]:
-    """Those of the classes that no code names, and no YAML that it may go by; functions build others."""
+    """Those of the classes that no code names, and no configuration that it may go by, or goes by where `configured`;
+    functions build others."""
     if any("getmembers(" in info.source.text and _BY_INSPECTION.search(info.source.text) for info in modules):
         return {}
     starred = {origin for info in modules for star in info.stars if (origin := info.project.module(star, info))}
     homes = {info for info in {c.module for c in classes} - starred if not _OWN_BY_TEXT.search(info.source.text)}
-    alone = {c: "named nowhere else" for c in classes if c.module in homes and _is_unnamed(c, modules)}
-    if alone and any(_BY_CONFIGURATION.search(info.source.text) for info in modules):
+    alone = {c: "named nowhere else" for c in classes if c.module in homes and _is_unnamed(c, modules, configured)}
+    if alone and (configured or any(_BY_CONFIGURATION.search(info.source.text) for info in modules)):
         words = configurations.words
         alone = {c: why for c, why in alone.items() if words and c.name not in words}
     return alone if alone and any(c not in alone and _is_built(c) for c in classes) else {}
+
+
+def unasked(classes: Sequence[ClassInfo], configurations: Configurations) -> dict[ClassInfo, str]:
+    """Those of the classes in a registry that neither code nor a configuration names, where one names some."""
+    registered = [c for c in classes if any("regist" in d.lower() for d in c.decorators)]
+    if not registered or not any(c.name in configurations.words for c in registered):
+        return {}
+    unnamed = [c for c in registered if c.name not in configurations.words and "." not in c.qualname]
+    return {c: "registered under a name that nothing asks for" for c in unnamed if not _is_named_in_code(c)}
+
+
+def _is_named_in_code(c: ClassInfo) -> bool:
+    """True where code says the name of a class outside of that, but to import or to list it."""
+    for info in c.module.project.naming(c.name):
+        own = _times_named(c.text, c.name) if info is c.module else 0
+        if _times_named(_LISTS.sub("", _without_imports(info.source.text)), c.name) > own:
+            return True
+    return False
 
 
 def unconfigured(
@@ -138,11 +161,14 @@ def unconfigured(
     return {c: "no YAML file names it, and nothing that is built by these does" for c in classes if c not in built}
 
 
-def _is_unnamed(c: ClassInfo, modules: Sequence[ModuleInfo]) -> bool:
+def _is_unnamed(c: ClassInfo, modules: Sequence[ModuleInfo], exported: bool) -> bool:
+    """True where no code says the name of a class; with `exported`, `__all__` offers it to nobody."""
     if "." in c.qualname or any(c.decorators) or _WITH_KEYWORDS.match(c.text):
         return False
     naming = [i for i in c.module.project.naming(c.name) if i is c.module or _times_named(i.source.text, c.name)]
     own = _times_named(c.text, c.name)
+    if exported and "__all__" in c.module.source.text:
+        own += _times_named("\n".join(_LISTS.findall(c.module.source.text)), c.name)
     return all(_is_idle(i, c.name, own if i is c.module else 0, modules) for i in naming)
 
 
@@ -319,11 +345,11 @@ def mentions(text: str, name: str) -> Iterator[tuple[int, str, bool]]:
 def _idle(c: ClassInfo, info: ModuleInfo, part: str, exported: Set[ClassInfo], reached: Container[Hashable]) -> bool:
     """True where only other methods of `self.part` are called or exports of its holder reach nothing that uses it."""
     holders = {h for h in info.classes.values() if re.search(rf"self\.{part} *=", h.text)}
-    called = re.findall(rf"self\.{part}\.(?!forward\b)(\w+)\(", info.source.text)
+    called = re.findall(rf"self\.{part}\.(?!forward\b)(\w+)\(", code_of(info.source.text))
     if not exported >= holders and not (all(h.is_module() for h in holders) and any(map(c.find_method, called))):
         return False
     use = re.compile(rf"(?<!torch)\.{part}\b(?!\.(?!forward\b)\w+\()(?! *=[^=])")
     beyond = {m for h in holders for m in info.project.naming(h.name) if m is not info and m.lookup(h.name) in holders}
     texts = [u.text for u in info.units if u.cls not in exported or u.key in reached] + [m.source.text for m in beyond]
     texts += [e.text for e in exported if e.module is not info]  # such as a wrapper that is there for the export
-    return not any(map(use.search, texts))
+    return not any(use.search(code_of(text)) for text in texts if part in text)

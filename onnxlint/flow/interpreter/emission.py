@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -47,6 +47,7 @@ class Emitter(Located):
         self.reads = Attributes()
         self.called_exports: set[Span] = set()  # that were reached through a call of the function around them
         self.in_export = False  # a model runs as an export call has it
+        self.sized: set[Hashable] = set()  # functions that a model ran of which an export call names the axes
         self.fixed: dict[str, str] = {}
 
     def asking(self, asked: bool, **changes: Any) -> Located:
@@ -60,7 +61,13 @@ class Emitter(Located):
 
     def site(self, node: ast.AST, how: str) -> dom.Site:
         """Where a symbol becomes a plain value."""
-        return dom.Site(self.place(node), how)
+        here = self.context.exporters
+        return dom.Site(self.place(node), how, () if len(here) > 1 else here)
+
+    def _meets(self, site: dom.Site) -> tuple[str, ...]:
+        """The exporters whose trace comes through here, and came through where a plain value was made."""
+        here = self.context.exporters
+        return tuple(e for e in here if e in site.exporters) if site.exporters else here
 
     def emit(
         self,
@@ -81,9 +88,7 @@ class Emitter(Located):
         if not (where.tracing or always) or where.silent:
             return
         place = at if isinstance(at, Place) else self.place(at)
-        doubt = "" if sure or self._fits_positions(observation, doubt) else doubt
-        if where.asked and doubt != "guess":
-            doubt = "flag"
+        doubt = self._doubted(observation, "" if sure or self._fits_positions(observation, doubt) else doubt)
         made = observation(
             span=place.span,
             text=place.text,
@@ -111,10 +116,17 @@ class Emitter(Located):
             merged = replace(merged, trace=trace.steps() if trace is not None else (), described=described)
         self.observations[made.key] = merged
 
+    def _doubted(self, observation: type[Observation], doubt: str) -> str:
+        """The doubt of what is seen in the arm of a flag, or of a number that is constant in exports on purpose."""
+        meant = self.context.for_exports and observation is observations.Escape
+        return "flag" if (self.context.asked or meant) and doubt != "guess" else doubt
+
     def _fits_positions(self, observation: type[Observation], doubt: str) -> bool:
         """True in a function that resizes a table of positions: it is there for images of other sizes."""
         unit = self.frames[-1].unit if doubt == "axis" and observation in _BY_SIZE and self.frames else None
-        return unit is not None and "interpolate(" in unit.text and _POSITIONS.search(unit.text) is not None
+        if unit is None or unit.key in self.sized:
+            return False
+        return "interpolate(" in unit.text and _POSITIONS.search(unit.text) is not None
 
     def _known_from_callers(self, made: Observation) -> bool:
         """Whether an export call of unknown arguments is known from callers; one from a caller replaces that."""
@@ -203,15 +215,17 @@ class Emitter(Located):
         if not self.context.tracing:
             return
         if isinstance(v, (dom.Data, dom.Array)):
-            numpy = isinstance(v, dom.Array)
+            numpy, mask = isinstance(v, dom.Array), self._meets(v.site)
+            if not mask:
+                return
             if isinstance(v, dom.Data) and unexportable_calls.clock(self.table, v):
                 self.emit(observations.ClockRead, v.site.place, op=v.site.how)
             elif numpy or v.site.how:
                 fields = {"how": v.site.how, "source": "data", "numpy": numpy or "numpy" in v.site.how}
-                self.emit(observations.Escape, v.site.place, v.trace, weight=v.fixed, **fields)
+                self.emit(observations.Escape, v.site.place, v.trace, weight=v.fixed, exporters=mask, **fields)
         elif isinstance(v, dom.Dim):
             if v.site is not None and v.site.how not in (unflattened_sizes.HIDDEN, dom.PIECES):
-                mask = self.context.exporters
+                mask = self._meets(v.site)
                 if v.site.how == unflattened_sizes.READ:
                     mask = tuple(e for e in mask if e == "torchscript")
                 if mask:

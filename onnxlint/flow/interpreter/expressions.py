@@ -218,7 +218,8 @@ class Expressions(Conditions):
             if not _is_unpacked(whole, self.statement_node):
                 self.engine.report_loop(part.iter, iterable)
         items = loop_items(self.engine, iterable, part.iter)
-        size.append(iterable.size if isinstance(iterable, dom.Seq) else None)
+        python = not isinstance(iterable, (dom.Tensor, dom.Shape, dom.Data, dom.Array))  # no axis gives its length
+        size.append(iterable.size if isinstance(iterable, dom.Seq) else dom.CONFIG if python else None)
         exact = listed = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
         for item in items:
             self.engine.budget.spend(1)

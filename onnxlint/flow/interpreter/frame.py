@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,7 +19,7 @@ from onnxlint.flow.state.budget import Exhausted
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
-from onnxlint.flow.values.node_places import Body
+from onnxlint.flow.values.node_places import Body, last_name
 from onnxlint.project.classes import FunctionUnit, ModuleInfo
 from onnxlint.project.modules import imported
 
@@ -216,7 +217,8 @@ class Frame(JoinedRuns):
 
         def body() -> bool:
             before = len(self.returns)
-            ended, asked = self._arm(node.body, asks is False, later, sized)
+            with self._unusually(test.usual is False), self._for_exports(node.test):
+                ended, asked = self._arm(node.body, asks is False, later, sized)
             left[True] = ended or asked
             if awaits:
                 del self.returns[before:]
@@ -224,7 +226,8 @@ class Frame(JoinedRuns):
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            ended, asked = self._arm(node.orelse, asks is True, pieces is False, sized)
+            with self._unusually(test.usual is True):
+                ended, asked = self._arm(node.orelse, asks is True, pieces is False, sized)
             left[False] = ended or asked
             return ended
 
@@ -246,6 +249,15 @@ class Frame(JoinedRuns):
         at = self.engine.context
         with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
             return self._followed(statements)
+
+    def _unusually(self, unusual: bool) -> AbstractContextManager[object]:
+        """The context of an arm of what builds a model; of traced code, `asked` says as much."""
+        return self.engine.within(unusual=True) if unusual and not self.engine.context.tracing else nullcontext()
+
+    def _for_exports(self, test: ast.expr) -> AbstractContextManager[object]:
+        """The context of an arm that a question whether ONNX is exported opens."""
+        asks = isinstance(test, ast.Call) and last_name(test.func) in ("is_in_onnx_export", "is_exporting")
+        return self.engine.within(for_exports=True) if asks and self.engine.context.tracing else nullcontext()
 
     def _with_exports(self, node: ast.If, test: Test) -> Test:
         """The test of an `if`; not decided by a flag that has its default, where an arm exports."""

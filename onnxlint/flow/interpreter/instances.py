@@ -42,6 +42,7 @@ class Objects(Writes, Engine):
         self.partial: dict[ClassInfo, dom.Object] = {}  # default instances whose constructors take too many steps
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.created: set[ClassInfo] = set()
+        self.usually: set[ClassInfo] = set()  # those of them that no setting has to be turned on for
         self.built: dict[ClassInfo, list[dom.Object]] = {}  # the modules that the project's own code builds
         self._latest: dict[ClassInfo, dom.Object] = {}  # of them the last one of each class, and of its heirs
         self.building: set[Any] = set()
@@ -49,6 +50,7 @@ class Objects(Writes, Engine):
         self.around: dict[ClassInfo, dom.Scope] = {}  # of classes that stand in a function, the variables of that
         self.set_length: frozenset[str] = frozenset()
         self.flags: frozenset[str] = frozenset()
+        self.settings: Mapping[str, bool | str | None] = {}
         self.part: frozenset[ModuleInfo] = frozenset()
         self.constructor_calls = ConstructorCalls()
         self.summaries = Summaries()
@@ -65,6 +67,8 @@ class Objects(Writes, Engine):
         if obj is None and id(info) in self.building and len(self.building) > 40:
             return dom.UNKNOWN
         self.created.add(info)
+        if not (self.context.asked or self.context.unusual):
+            self.usually.add(info)
         module = info.is_module()
         if obj is None:
             self.changes += module
@@ -166,6 +170,7 @@ class Objects(Writes, Engine):
         """From now on a default is what these calls do not change, lengths and keys are settings as the part says, and
         its modules are analysed while others are the business of other parts."""
         self.constructor_calls, self.set_length, self.flags = calls, part.set_length, part.flags
+        self.settings = part.settings
         self.part = frozenset(part.modules)
 
     def constructor_value(
@@ -174,6 +179,8 @@ class Objects(Writes, Engine):
         """A constructor argument that nobody gave: classes and functions stay, numbers may be anything. A flag, a name
         or a number that says "none" is its default where no call of the class gives another, or only training asks for
         it."""
+        if parameter.arg in self.settings and not EXPORT_FLAGS.search(parameter.arg):
+            return dom.Config(default=dom.Const(self.settings[parameter.arg]))
         if default is None:
             return dom.CONFIG
         if isinstance(default, ast.Constant):

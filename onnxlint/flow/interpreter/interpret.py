@@ -170,6 +170,8 @@ class Interpreter(FunctionRuns):
         if forward is not None and not isinstance(forward, dom.Unknown):
             return self.apply(forward, args, kwargs, node)
         unit = obj.cls.find_method("forward")
+        if unit is not None and not args and not kwargs.keys() - {"**"} and len(unit.positional) > 1:
+            return dom.UNKNOWN  # a registry that holds classes and modules: what it gives is not called with an input
         if unit is None:
             result = implicit_calls.as_layer(self, callee, args, kwargs, node)
             return result if result is not None else self.call_unknown(dom.UNKNOWN, args, node)
@@ -308,17 +310,20 @@ class Interpreter(FunctionRuns):
             self.decorated.pop()
 
     @contextmanager
-    def as_exported(self, counts: bool) -> Iterator[None]:
-        """What runs meanwhile does not count as reached; if the export counts, as what comes of one."""
+    def as_exported(self, counts: bool, sized: bool) -> Iterator[None]:
+        """What runs meanwhile does not count as reached; if the export counts, as what comes of one. Where the axes of
+        that are known, for it is `sized`, and nothing unknown was called, there is no more to see in what ran."""
         outer, self.reached = self.reached, dict(self.reached)
         self.guessing, self.in_export = False, counts
         try:
             yield
             if counts:
                 self.resolved |= self.reached
+                self.sized.update(self.reached if sized else ())
                 self.complete += not self.guessing
         finally:
-            self.reached, self.in_export = outer, False
+            whole = counts and sized and not self.guessing
+            self.reached, self.in_export = self.reached if whole else outer, False
 
     def rehearse(
         self, model: dom.Instance, fed: list[Value], opset: int | None = None

@@ -47,7 +47,9 @@ class Writes(Emitter):
         """`t[index] = value`."""
         if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
-        elif t.view is not None and t.source != "weight" and self._base_is_read(target.value, t.view == "row"):
+        elif t.view is None or t.source == "weight" or _is_row_on_the_spot(t, target):
+            return
+        elif self._base_is_read(target.value, t.view == "row"):
             self.emit(observations.ViewWrite, target, t.trace)
 
     def _base_is_read(self, target: ast.AST, row: bool) -> bool:
@@ -158,3 +160,10 @@ def _holds_input(v: Value) -> bool:
     if isinstance(v, dom.Dict):
         return any(_holds_input(i) for _, i in v.items)
     return isinstance(v, dom.Tensor) and v.source == "input"
+
+
+def _is_row_on_the_spot(t: dom.Tensor, target: ast.Subscript) -> bool:
+    """True for `t[0][index] = value`: measured with torch 2.13, TorchScript writes one item's items back."""
+    row = target.value
+    inner = row.slice if isinstance(row, ast.Subscript) and not isinstance(row.value, ast.Subscript) else None
+    return t.view in ("row", "select", "index") and inner is not None and not isinstance(inner, (ast.Slice, ast.Tuple))

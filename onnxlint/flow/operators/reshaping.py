@@ -214,7 +214,7 @@ def _stack(call: Call) -> dom.Value:
         lead = tensors[0].lead if tensors else None
         if axis == 0:  # a list that grew in a loop may have one for each row
             pieces = tensors and tensors[0].view in call.engine.table.curated["split"]
-            lead = count if pieces or count != dom.CONFIG else None
+            lead = count if pieces or size is not None or count != dom.CONFIG else None
         return like(call, None, lead)
     at = axis % (len(tensors[0].dims) + 1)
     return like(call, (*tensors[0].dims[:at], count, *tensors[0].dims[at:]), None, tensors[0].kind)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
-from onnxlint.flow.python.entry_parameters import by_annotation, exported_value, lists_of_tensors
+from onnxlint.flow.python.entry_parameters import FOR_EXPORTS, by_annotation, exported_value, lists_of_tensors
 from onnxlint.flow.state.protocols import Defining, InContext
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.domain import replace
@@ -74,10 +74,10 @@ def names_passed(unit: FunctionUnit, args: Sequence[dom.Value], kwargs: Iterable
     return {*names[: len(args)], *kwargs}
 
 
-def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
+def _argument(engine: Defining, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
     """An argument as the function sees it; a dict by its annotation is no tensor, nor is an input that is a list."""
     if not isinstance(v, dom.Tensor):
-        return v
+        return _setting(engine, unit, parameter, v) if unit.name == "__init__" else v
     annotated: dom.Value | None = None
     unshaped = v.source == "input" and v.dims is None
     if parameter.annotation is not None and ((unshaped and v.parameter) or _names_a_dict(parameter.annotation)):
@@ -87,9 +87,17 @@ def _argument(engine: InContext, unit: FunctionUnit, parameter: ast.arg, v: dom.
             return annotated if isinstance(annotated, dom.Dict) else dom.UNKNOWN
     listed = isinstance(annotated, dom.Seq) and v.parameter and not _asks_for_a_tensor(engine)
     if unshaped and (listed or parameter.arg in lists_of_tensors(unit)):
-        return dom.Seq(replace(v, lead=None, parameter=""), optional=v.optional)
+        return dom.Seq(replace(v, lead=None, parameter=""), dom.CONFIG, optional=v.optional)
     # In another function it is no longer what the model was given.
     return replace(v, parameter="") if v.parameter and v.trace is not None and _is_called(engine) else v
+
+
+def _setting(engine: Defining, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
+    """An argument of a constructor, of which nobody may know more than what the configurations say."""
+    if v == dom.Const(False) and FOR_EXPORTS.search(parameter.arg):
+        return dom.Config(default=dom.Const(True))  # who exports the model turns it on
+    told = parameter.arg in engine.settings and v in (dom.UNKNOWN, dom.CONFIG)
+    return engine.constructor_value(unit, parameter, None) if told else v
 
 
 def _asks_for_a_tensor(engine: InContext) -> bool:
@@ -120,6 +128,8 @@ def handed_over(engine: InContext, unit: FunctionUnit, scope: dict[str, dom.Valu
 def _missing(
     engine: Defining, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: dom.Value | None
 ) -> dom.Value:
+    if loose is not None and default is not None and unit.name == "__init__":
+        return engine.constructor_value(unit, parameter, default)
     if loose is not None or default is None:
         return loose if loose is not None and default is None else dom.UNKNOWN
     return dom.Const(default.value) if isinstance(default, ast.Constant) else engine.evaluate_default(unit, default)

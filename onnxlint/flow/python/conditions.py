@@ -81,6 +81,12 @@ def _teaches(node: ast.expr) -> bool:
     return _draws(node) and any(name in ast.unparse(node) for name in ("sampling_prob", "teacher_forc"))
 
 
+# An attribute of a model that whoever exports it turns on.
+_EXPORTING = re.compile(
+    r"(?:is_|for_)?(?:deploy(?:ing)?|export(?:ing|able)?|onnx_export|export_(?:onnx|mode)|for_onnx)"
+)
+
+
 class Conditions(Arithmetic):
     """The part of a frame that works out tests, and the expressions that are decided by one."""
 
@@ -123,7 +129,22 @@ class Conditions(Arithmetic):
             return False
         if v == dom.CONFIG and (one := _on_one_device(node)) is not None:
             return one
+        if self._asks_for_an_option(node):
+            return isinstance(node.ops[0], ast.NotIn)
+        if v in (dom.CONFIG, dom.UNKNOWN) and self.engine.context.tracing and _is_for_exports(node):
+            return True
+        if v == dom.CONFIG and self.engine.context.tracing and (unbatched := _asks_for_one_axis(node)) is not None:
+            return not unbatched
         return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
+
+    def _asks_for_an_option(self, node: ast.expr) -> TypeGuard[ast.Compare]:
+        """True for `"experts" in kwargs`, of the keyword arguments of which nothing is known."""
+        match node:
+            case ast.Compare(ast.Constant(str()), [ast.In() | ast.NotIn()], [ast.Name(name)]):
+                rest = self.unit.args.kwarg if self.unit is not None else None
+                held = self.scope.lookup(name) if rest is not None and rest.arg == name else None
+                return isinstance(held, dom.Dict) and held.rest is not None
+        return False
 
     def _of_a_table(self, node: ast.expr) -> bool | None:
         """What a test of `self.table` or its size is where forward enlarges that, and the constructor fills it for all.
@@ -478,6 +499,22 @@ def _on_one_device(node: ast.expr) -> bool | None:
     many = _ON_MANY.get((type(node.ops[0]), number)) if type(number) is int else None
     counts = many is not None and len(node.ops) == 1 and _DEVICES.fullmatch(last_name(node.left))
     return not many if counts else None
+
+
+def _is_for_exports(node: ast.expr) -> bool:
+    """True for `self.deploy`, which whoever exports the model turns on."""
+    return isinstance(node, ast.Attribute) and is_own(node) and _EXPORTING.fullmatch(node.attr) is not None
+
+
+def _asks_for_one_axis(node: ast.expr) -> bool | None:
+    """What `x.ndim == 1` says of one sample that comes without a batch, which is not how a model is exported; None for
+    another condition."""
+    match node:
+        case ast.Compare(ast.Attribute(attr="ndim") | ast.Call(ast.Attribute(attr="dim"), []), [op], [ast.Constant(n)]):
+            forms = {(ast.Eq, 1): True, (ast.Lt, 2): True, (ast.LtE, 1): True}
+            forms |= {(ast.NotEq, 1): False, (ast.Gt, 1): False, (ast.GtE, 2): False}
+            return forms.get((type(op), n)) if type(n) is int else None
+    return None
 
 
 def _both(word: str, left: dom.Value, right: dom.Value) -> dom.Truth:

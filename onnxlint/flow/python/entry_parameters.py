@@ -25,8 +25,9 @@ _LABELS = re.compile(
     r"|(?:next_sentence|sentence_order|mask)_labels?"
 )
 # Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
-EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
-FOR_EXPORTS = re.compile(r"export|onnx_(?:compat|trace)|for_onnx")  # those of them that an export alone turns on
+EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export|^deploy$")
+# Those of them that an export alone turns on.
+FOR_EXPORTS = re.compile(r"export|onnx_(?:compat|trace)|for_onnx|^deploy$")
 TRAINING_FLAG = re.compile(r"(?:is_)?train(?:ing)?(?:_mode|_phase)?")
 # Flags of models that learn what a mask hid (fairseq), and what they are where such a model is put to use.
 _IN_USE = {"features_only": True, "mask": False}
@@ -162,7 +163,7 @@ def _is_state_of_lstm(unit: FunctionUnit, name: str) -> bool:
 def plain_name(name: object) -> bool:
     """True for the name of a setting: a parameter or a key of a dict that nothing else speaks for."""
     prefixes = ("num_", "n_", "use_", "return_", "is_", "do_", "output_")
-    suffixes = ("_h", "_w", "_height", "_width")
+    suffixes = ("_h", "_w", "_height", "_width", "_shape", "_size", "spatial_shapes")
     return isinstance(name, str) and (name in _PLAIN_NAMES or name.startswith(prefixes) or name.endswith(suffixes))
 
 

@@ -18,7 +18,8 @@ class Candidate:
     """A model found in the source. `source` is empty where nothing says how to feed it.
 
     `inputs` is `module:callable` or specs by parameter; `reason` tells why it cannot be built or fed.
-    `arguments` are what the factory is called with, `values` the inputs that are no tensors.
+    `arguments` are what the factory is called with, `values` the inputs that are no tensors. `outlined` are the inputs
+    some sizes of which are not told, and `axes` those that the call names for inputs of which not even the rank is.
     """
 
     factory: str
@@ -34,6 +35,8 @@ class Candidate:
     buildable: bool = True
     arguments: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
+    outlined: Mapping[str, TensorSpec] = field(default_factory=dict)
+    axes: tuple[tuple[int, str], ...] = ()
 
 
 def candidates(

@@ -20,6 +20,8 @@ class Context:
     testing: bool = False  # the expression is a condition
     silent: bool = False  # in an arm that a fresh model does not take, or in a loss
     asked: bool = False  # a flag was turned on, on the way here, that is off by default
+    unusual: bool = False  # in an arm of what builds a model that no setting takes unless it is changed
+    for_exports: bool = False  # in an arm that is there for exports alone: what is constant there is meant to be
     outside: str = ""  # why no export comes through what runs
     replaced: bool = False  # in a forward that a decorator of its class may replace
     by_size: bool = False  # in an arm of this function that a size chooses

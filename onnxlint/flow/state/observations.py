@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -443,6 +444,10 @@ POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "inpu
 PROGRAM_POSITIONS = ("mod", "args", "kwargs")  # of torch.export.export
 
 
+_IMAGE = 4  # axes of a batch of images
+_TAKEN_OUT = re.compile(r"#\s*dynamic_(?:axes|shapes)\s*=|\bdynamic_(?:axes|shapes)\s*=\s*None\b")
+
+
 class ExportCall(Observation, frozen=True):
     """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
 
@@ -485,7 +490,29 @@ class ExportCall(Observation, frozen=True):
     shapes_size: int = 0
     for_a_version: bool = False  # it stands in an arm for some versions of torch
     sized_on_request: bool = False  # in the other arm of a choice of sizes, a call has dynamic axes
+    unlikely: str = ""  # why it hardly ever runs: a flag that nothing turns on, or another call of the same export
+    bare_dict: bool = False  # a dict by itself in the place of the inputs
     later_loads: tuple[tuple[Span, str], ...] = ()
+
+    @property
+    def asks_for_fixed_sizes(self) -> bool:
+        """True where it names no dynamic axes, and the source says that none is meant: by a None, by a size that an
+        option gives, or by axes that are commented out."""
+        by_option = self.sized_on_request or any(None in (e.sizes or ()) for e in self.examples or ())
+        meant = by_option or _TAKEN_OUT.search(self.text) is not None
+        return meant and self.names_no_axes
+
+    @property
+    def names_no_axes(self) -> bool:
+        """True for an export to ONNX without dynamic axes."""
+        return self.api.startswith("torch.onnx") and not self.has_dynamic_axes and not self.has_dynamic_shapes
+
+    @property
+    def takes_one_image(self) -> bool:
+        """True where all that it feeds is like `torch.randn(1, 3, 224, 224)`, and no axis of that is named."""
+        sizes = [e.sizes for e in self.examples or ()]
+        images = bool(sizes) and all(s is not None and len(s) == _IMAGE and s[0] == 1 for s in sizes)
+        return images and self.names_no_axes
 
     @property
     def chosen(self) -> str:

@@ -39,7 +39,8 @@ class Part:
     `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
     methods that scripts call on whatever they export. `set_length` are classes whose sequences have a set length.
     `inferring` are names of methods for inference that something calls, `configured` classes that
-    YAML files name, or all where whole models come out of files. `flags` are keys of dicts that hold flags alone.
+    YAML files name, or all where whole models come out of files. `flags` are keys of dicts that hold flags alone, and
+    `settings` what all YAML files say alike that set a name.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -57,6 +58,7 @@ class Part:
     inferring: tuple[str, ...] = ()
     configured: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
+    settings: Mapping[str, bool | str | None] = field(default_factory=dict)
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

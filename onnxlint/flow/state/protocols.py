@@ -111,6 +111,7 @@ class Defining(InContext, Protocol):
     """What names, defaults and classes of the project stand for."""
 
     project: Project
+    settings: Mapping[str, bool | str | None]
 
     def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> dom.Value: ...
     def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> dom.Value: ...

@@ -557,10 +557,13 @@ class Scope:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Site:
-    """Where a tensor or a symbolic dim became a plain Python value, and by what: `.item()`, `int()`, `len()`."""
+    """Where a tensor or a symbolic dim became a plain Python value, and by what: `.item()`, `int()`, `len()`.
+
+    `exporters` are those whose arm that is, where it is not both."""
 
     place: Place
     how: str
+    exporters: tuple[str, ...] = ()
 
 
 def _weight(content: int) -> int:

@@ -19,17 +19,19 @@ class Axes:
     """What an axis of a tensor of unknown shape is taken for.
 
     With declared axes (`declared` maps an axis to its name) any other axis is static. Without, axis 0 is the batch,
-    the last one is static, and any other is only possibly dynamic.
+    the last one is static, and any other is only possibly dynamic; so is axis 0 with `one_batch`.
     """
 
     declared: tuple[tuple[int, str], ...] | None = None
+    one_batch: bool = False
 
     def extent(self, axis: int) -> Extent:
         """The size of an axis of a tensor nothing else is known of."""
         if self.declared is not None:
             name = dict(self.declared).get(axis)
             return Dim(frozenset((name,))) if name is not None else CONFIG
-        return CONFIG if axis == -1 else Dim(frozenset(("batch" if axis == 0 else f"{dom.UNSURE}{axis}",)))
+        known = axis == 0 and not self.one_batch
+        return CONFIG if axis == -1 else Dim(frozenset(("batch" if known else f"{dom.UNSURE}{axis}",)))
 
 
 def extent_of(t: Tensor, axis: int, axes: Axes) -> Extent:

@@ -72,7 +72,9 @@ def run_rules(
     said = [finding for path in by_path for finding in results[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in results[path].broken))
     merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(said, catalogue))
-    read = _with_something_to_read(list(_of_chosen_exporter(merged, observations, exporters)))
+    running = _of_calls_that_run(merged, observations)
+    of_use = _of_chosen_sizes(_of_chosen_exporter(running, observations, exporters), observations, catalogue)
+    read = _with_something_to_read(list(of_use))
     return tuple(sorted(read, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))), broken
 
 
@@ -163,6 +165,37 @@ def _of_chosen_exporter(
             path, line = min((call.span.path, call.span.line) for call in calls)
             harms, used = EXPORTER_NAMES[other], EXPORTER_NAMES[min(chosen)]
             reason = f"only {harms} is affected, and {path}:{line} exports with {used}"
+            finding = replace(finding, severity=Severity.NOTE, outside=reason)
+        yield finding
+
+
+def _of_calls_that_run(findings: Iterable[Finding], observations: Iterable[Observation]) -> Iterator[Finding]:
+    """The findings; where another export runs, those of calls that hardly ever do are notes."""
+    calls = [o for o in observations if isinstance(o, ExportCall) and not o.outside]
+    idle = [call for call in calls if call.unlikely] if not all(call.unlikely for call in calls) else []
+    for finding in findings:
+        at = finding.span
+        call = next((c for c in idle if c.span.path == at.path and c.span.line <= at.line <= c.span.end_line), None)
+        if call is not None and not finding.outside:
+            finding = replace(finding, severity=Severity.NOTE, outside=call.unlikely)
+        yield finding
+
+
+_IN_A_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$)|_test\.py$")
+
+
+def _of_chosen_sizes(
+    findings: Iterable[Finding], observations: Iterable[Observation], catalogue: Mapping[str, Contract]
+) -> Iterator[Finding]:
+    """The findings; where every export call has one size in mind, those of sizes that may change are notes."""
+    calls = [o for o in observations if isinstance(o, ExportCall) and not o.outside]
+    own = [call for call in calls if not _IN_A_TEST.search(call.span.path)]
+    fixed = bool(own) and all(call.asks_for_fixed_sizes or call.takes_one_image for call in own)
+    for finding in findings:
+        rule = catalogue.get(finding.code)
+        if fixed and rule is not None and rule.of_sizes and not finding.outside:
+            path, line = min((call.span.path, call.span.line) for call in own)
+            reason = f"{path}:{line} exports for one size"
             finding = replace(finding, severity=Severity.NOTE, outside=reason)
         yield finding
 

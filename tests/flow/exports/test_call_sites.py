@@ -632,3 +632,73 @@ def test_the_newest_operator_is_named_with_its_place() -> None:
     line = head[: head.index("F.grid_sample")].count("\n") + 1
     assert "grid_sample` (" in message
     assert f":{line}, and 1 more) from opset 16 on" in message
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"), [("2, 8", True), ("1, 3, 32, 32", False), ("4, 3, 32, 32", True), ("1, 100, 8", True)]
+)
+def test_one_image_of_one_size_is_a_note(sizes: str, told: bool) -> None:
+    body = f"torch.onnx.export(One().eval(), torch.randn({sizes}), path)"
+    assert ("ONX501", 1) in codes(body)
+    assert (("ONX501", 1) in codes(body, notes=False)) is told
+
+
+def test_axes_that_are_commented_out_are_not_wanted() -> None:
+    body = "torch.onnx.export(\n    One().eval(),\n    torch.randn(2, 8),\n    path,\n    # dynamic_axes={'x': [0]},\n)"
+    assert codes(body) == set()
+
+
+def test_a_dict_in_the_place_of_the_inputs_is_nothing_for_dynamo() -> None:
+    """Measured with torch 2.13: `KeyError: -1`; TorchScript takes it for keyword arguments."""
+    body = (
+        "torch.onnx.export(Two().eval(), {{'x': torch.randn(2, 8), 'y': torch.randn(2, 8)}}, path, dynamic_axes={{}}{})"
+    )
+    assert ("ONX504", 1) in codes(body.format(""))
+    assert ("ONX504", 1) not in codes(body.format(", dynamo=False"))
+
+
+@pytest.mark.parametrize(("turned", "told"), [("", False), ("\ndef other():\n    run(write=True)\n", True)])
+def test_a_call_behind_a_flag_that_nothing_turns_on_beside_one_that_runs(turned: str, told: bool) -> None:
+    behind = "torch.onnx.export(One().eval(), torch.randn(2, 8), 'b', opset_version=11)"
+    before = f"def run(write=False):\n    if write:\n        {behind}\n{turned}"
+    found = codes(call(), before, notes=False)
+    assert any(code == "ONX506" for code, _ in found) is told
+
+
+def test_a_call_for_a_torch_that_does_not_know_dynamo() -> None:
+    new = "torch.onnx.export(One().eval(), (torch.randn(2, 8),), path, dynamo=False, opset_version=11, dynamic_axes={})"
+    old = new.replace("dynamo=False, ", "")
+    assert codes(f"try:\n    {new}\nexcept TypeError:\n    {old}", notes=False) == set()
+    assert codes(f"try:\n    {new}\nexcept ValueError:\n    {old}", notes=False) == {("ONX506", 4), ("ONX503", 4)}
+
+
+SIZED = """
+class Sized(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 4:
+            x = x + 1
+        if x.shape[2] > 4:
+            x = x + 1
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("example", "options", "told"),
+    [
+        ("torch.randn(1, 3, size, size)", "dynamic_axes={'x': {0: 'b'}}", {1}),
+        ("torch.randn(1, 3, size, size)", "dynamic_axes={'x': {2: 'h'}}", {2}),
+        ("load(path)", "dynamic_axes={'x': {0: 'b'}}", {1}),
+        ("torch.randn(1, 3, size, size)", "verbose=False", set()),
+        ("torch.randn(1, 3, 32, 32)", "verbose=False", set()),
+        ("torch.randn(2, 3, 8)", "verbose=False", {1}),
+    ],
+)
+def test_the_sizes_that_a_call_leaves_open_are_those_that_matter(example: str, options: str, told: set[int]) -> None:
+    """An axis that it does not name is static, also where its size is not known; all are where one size is wanted."""
+    call_ = f"torch.onnx.export(Sized().eval(), {example}, path, input_names=['x'], dynamo=False, {options})"
+    source = f"{PRELUDE}{SIZED}\ndef main(path, size):\n    {call_}\n"
+    found, _ = run_rules(facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: source)
+    lines = source.splitlines()
+    shown = [lines[f.span.line - 1] for f in found if f.code == "ONX106" and f.severity is not Severity.NOTE]
+    assert {1 if "shape[0]" in line else 2 for line in shown} == told

@@ -715,3 +715,41 @@ class Whole(nn.Module):
     assert _outside({"model.py": _net("Net") + whole.replace("torch.jit.script(self.part)", "self.part")}) == {
         "model.py": ""
     }
+
+
+@pytest.mark.parametrize(("calls", "inside"), [("pick('nets.one')", ""), ("pick(sys.argv[1])", "nothing is known")])
+def test_a_parameter_that_each_call_spells_out_imports_that_module(calls: str, inside: str) -> None:
+    """Of what is imported by a computed name nothing is known; by a name that a call spells out, all."""
+    script = (
+        "import sys\nimport torch\nimport importlib\n\ndef pick(name):\n    return importlib.import_module(name).make()"
+    )
+    script += f"\n\ndef main():\n    torch.onnx.export({calls}, torch.zeros(1, 3), 'm')\n"
+    outside = _outside({"e.py": script, "nets/one.py": _net("Net"), "other.py": _net("Other")})
+    assert outside["nets/one.py"] == ""
+    assert (outside["other.py"] == "") is bool(inside)
+
+
+@pytest.mark.parametrize("given", ["model.inner", "part"])
+def test_of_a_model_of_which_scripts_export_a_part_the_whole_is_not_exported(given: str) -> None:
+    whole = PRELUDE + (
+        "class Whole(nn.Module):\n    def __init__(self, inner):\n"
+        "        super().__init__()\n        self.inner = inner\n"
+        "    def forward(self, x):\n        if x.sum() > 0:\n            return self.inner(x)\n        return x\n"
+    )
+    script = "import torch\n\ndef main(path):\n    model = torch.load(path)\n    part = model.inner\n"
+    script += f"    torch.onnx.export({given}.to('cpu'), torch.zeros(1, 3), 'm')\n"
+    assert _outside({"e.py": script, "whole.py": whole}) == {"whole.py": "scripts export its `inner`"}
+
+
+@pytest.mark.parametrize(("config", "reason"), [("Net", "registered under a name that nothing asks for"), ("", "")])
+def test_a_registered_class_that_no_configuration_names(config: str, reason: str, tmp_path: Path) -> None:
+    """Where none names any, names come from elsewhere."""
+    nets = {
+        f"{name.lower()}.py": _net(name).replace("class", "@MODELS.register_module()\nclass") for name in ("Net", "Old")
+    }
+    written(nets, tmp_path)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "first.py").write_text(f"model = dict(type='{config}')\n")
+    seen = analysed(written(nets, tmp_path)).observations
+    outside = {o.span.path.rpartition("/")[2]: o.outside for o in seen if isinstance(o, Branch)}
+    assert outside == {"net.py": "", "old.py": reason}

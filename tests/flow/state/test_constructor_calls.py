@@ -97,7 +97,7 @@ def test_layers_are_kept_where_another_setting_leaves_an_empty_list() -> None:
 GETTERS = {
     "a getter of the project": "config('DEPLOY', default={default})",
     "the environment": "os.environ.get('DEPLOY', {default})",
-    "an attribute that may be there": "getattr(SETTINGS, 'deploy', {default})",
+    "an attribute that may be there": "getattr(SETTINGS, 'fused', {default})",
     "a dict from elsewhere": "SETTINGS.get('deploy', {default})",
 }
 
