@@ -239,8 +239,10 @@ def _is_built_elsewhere(c: ClassInfo, part: frozenset[ModuleInfo]) -> bool:
     others = (d for info in naming for d in info.classes.values() if d is not c)
     if any(c.name in (text := d.text) and _is_built_in(text, c) and d.is_module() for d in others):
         return True
-    names = {info: [n for n, full in info.aliases.items() if full.endswith(f".{c.name}")] for info in mentioning}
-    returned = [(info, f"return {name}(") for info in mentioning for name in (c.name, *names[info])]
+    near = [info for info in mentioning if info in part or info.is_package]  # of others nothing is to be read
+    near = [info for info in near if "def " in info.source.text and "return " in info.source.text]
+    names = {info: [n for n, full in info.aliases.items() if full.endswith(f".{c.name}")] for info in near}
+    returned = [(info, f"return {name}(") for info in near for name in (c.name, *names[info])]
     makers = {u.name for info, text in returned for u in info.functions.values() if text in u.text}
     calls = re.compile(rf"= *(?:{'|'.join(map(re.escape, makers))})\(") if makers else None
     classes = (d for info in part for d in info.classes.values() if d is not c and d.is_module())

@@ -39,6 +39,7 @@ from onnxlint.project.modules import imported
 from onnxlint.project.outline import LIBRARIES, dotted
 
 CALLERS = 200  # functions around an export that are looked at
+LIBRARY = 1_500  # modules of a library, which has models that it does not name
 REEXPORTS = 8  # modules that a name is passed on through
 _MAY_EXPORT = re.compile(r"\bexport\(|_export\(|to_onnx\(|2onnx\(")
 _EXPORTING = re.compile(r"torch\.onnx\.(?:utils\.)?(?:_|dynamo_)?export(?:_to_pretty_string)?|torch\.export\.export")
@@ -206,7 +207,8 @@ class Reach:
         classes = [c for info in self.modules for c in info.classes.values()]
         own = {c: self._beside(c) for c in Guard([], False).those(classes, _is_traced)}
         models = [c for c, why in own.items() if not why]
-        told = self.roots and not self.unbounded  # by what the exports name
+        # By what the exports name; and a library of that size is there for its users.
+        told = self.roots and (not self.unbounded or len(self.modules) > LIBRARY)
         alone = {} if told else unnamed(self.modules, models, self._configurations, bool(self.roots))
         alone |= unasked(models, self._configurations)
         trained = {c: "only needed for training" for c in own if _IN_TRAINING.search(c.name)}
