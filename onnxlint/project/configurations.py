@@ -29,6 +29,11 @@ class Configurations:
         return frozenset(word for text in (*self._yaml, *self._others) for word in _WORD.findall(text))
 
     @cached_property
+    def of_yaml(self) -> frozenset[str]:
+        """The words in the YAML files alone."""
+        return frozenset(word for text in self._yaml for word in _WORD.findall(text))
+
+    @cached_property
     def settings(self) -> Mapping[str, bool | str | None]:
         """What all YAML files that set a name such as `boundary_width` say alike: nothing, a flag, or one word."""
         said: dict[str, set[str]] = {}
@@ -80,5 +85,6 @@ def _texts_below(top: PurePath) -> tuple[Sequence[str], Sequence[str]]:
             if name.endswith((".yaml", ".yml")):
                 yaml.append(read_text(os.path.join(folder, name), LARGEST))
             elif (name.endswith(".py") and here) or (name.endswith(".json") and (here or "config" in name)):
-                others.append(read_text(os.path.join(folder, name), LARGEST))
+                text = read_text(os.path.join(folder, name), LARGEST)
+                others += [text] if "import torch" not in text else []  # that is code, wherever it stands
     return yaml, others

@@ -578,7 +578,7 @@ def with_reach(
         texts = (info.source.text for info in modules if not reach.is_test(info))
         whole = any("torch.load(" in text and _WHOLE.search(text) for text in texts)
         classes = (c for info in modules for c in info.classes.values())
-        configured = frozenset(name_of(c) for c in classes if whole or c.name in configurations.words)
+        configured = frozenset(name_of(c) for c in classes if whole or c.name in configurations.of_yaml)
         return [replace(reached[0], exports=exports, origin=reach.origin, configured=configured)]
     return reached
 

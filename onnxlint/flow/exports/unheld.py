@@ -145,7 +145,7 @@ def unconfigured(
 ) -> dict[ClassInfo, str]:
     """Of the classes, in a project that evaluates names in YAML, those that none names, nor what is built by others."""
     evaluating = any("eval(" in (text := info.source.text) and _EVALUATED.search(text) for info in modules)
-    words = configurations.words if evaluating else frozenset()
+    words = configurations.of_yaml if evaluating else frozenset()
     own, built = set(classes), {c for c in classes if c.name in words}
     if not built:
         return {}
