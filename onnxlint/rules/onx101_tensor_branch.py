@@ -26,13 +26,13 @@ class TensorBranch(Rule):
             what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
             message = f"{word} branches on {what}: `{self.source(node)}`"
             effects = _UNFELT if branch.talks else None
-            about = f"branch on {self.source(_subject(node))}"
+            about = f"branch on {_subject_of(branch) or self.source(_subject(node))}"
             hints: dict[str, str | int] = {"sized": int(branch.sized), "does": "" if "any(" in message else branch.does}
             yield Objection(message, effects=effects, about=about, hints=hints)
         elif branch.reads == "weight":
             message = f"{word} branches on the value of a weight: `{self.source(node)}`"
             advice = "decide it once in `__init__` and keep the answer as a Python bool"
-            about = f"branch on {self.source(_subject(node))}"
+            about = f"branch on {_subject_of(branch) or self.source(_subject(node))}"
             yield Objection(message, advice, severity=Severity.WARNING, effects=_UNFELT, about=about)
 
     def fix(self, site: Site) -> Fix | None:
@@ -63,6 +63,11 @@ def _subject(test: cst.CSTNode) -> cst.CSTNode:
     while isinstance(test, (cst.UnaryOperation, cst.Comparison)):
         test = test.expression if isinstance(test, cst.UnaryOperation) else test.left
     return test
+
+
+def _subject_of(branch: Branch) -> str:
+    """What the `if` is about that this is an `elif` of: they choose together."""
+    return cst.Module([]).code_for_node(_subject(cst.parse_expression(branch.head))) if branch.head else ""
 
 
 def _fits(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import findings_of, found_and_expected
+from analysing import findings_of, found_and_expected, reported
 
 BOTH = ("torchscript", "dynamo")
 TORCHSCRIPT = ("torchscript",)
@@ -313,3 +313,21 @@ def test_what_one_exporter_alone_reads_is_no_matter_to_the_other_where_it_is_use
                 return [torch.zeros(int(s)) + x.sum() for s in sizes]
     """)
     assert {exporters for code, _, exporters in found if code == "ONX401"} <= {("dynamo",)}
+
+
+def test_the_tests_of_one_chain_are_about_what_the_first_asks() -> None:
+    """They choose together, and are shown as one; of another chain they are not."""
+    found = reported("""
+        class M(nn.Module):
+            def forward(self, x, y, z):
+                if (x - y).abs() < 1:
+                    return x
+                elif x.sum() > y.sum():
+                    return y
+                if z.sum() > 0:
+                    return z
+                return x + y
+    """)
+    about = [f.about for f in found if f.code == "ONX101"]
+    assert len(about) == 3
+    assert about[0] == about[1] != about[2]

@@ -74,9 +74,11 @@ _TRAINING_FOLDERS = frozenset(
     " pytorch_iou pytorch_ssim pytorch_msssim".split()
 )
 _INFERRING = "infer inference forward_test recognize predict generate sample synthesize translate transcribe".split()
-_VENDORED_FOLDERS = "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies".split()
+_VENDORED_FOLDERS = (
+    "third_party thirdparty 3rdparty vendor vendored external externals submodules dependencies lpips".split()
+)
 # Libraries whose code is copied into many projects; at the top, it is the library itself.
-_COPIED = frozenset("detectron2 fairseq lpips mmcv mmdet mmdet3d mmengine mmpose mmseg torchvision ultralytics".split())
+_COPIED = frozenset("detectron2 fairseq mmcv mmdet mmdet3d mmengine mmpose mmseg torchvision ultralytics".split())
 _VENDORED = "another project's code, which this one holds a copy of"
 _MEASURING = ("bench", "benchmark", "benchmarks")
 _TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer|_[dD]isc(?:_|$)")

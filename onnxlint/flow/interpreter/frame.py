@@ -44,6 +44,7 @@ class Frame(JoinedRuns):
     attempted: list[ast.AST] | None = None
     nonlocals: set[str] = field(default_factory=set)
     certain: set[int] = field(default_factory=set)  # statements, by identity, in arms that every run takes
+    heads: dict[int, str] = field(default_factory=dict)  # of each `elif`, by identity, the test of its `if`
 
     def __post_init__(self) -> None:
         self.line = self.body.first
@@ -206,8 +207,11 @@ class Frame(JoinedRuns):
         awaits = self.awaits_state(node.test)
         if awaits:
             test.reads = [r for r in test.reads if not isinstance(r[0], Dim)]  # a fresh model asks for no size here
-        self.report_branch(node.test, test, "if", node.body, node.orelse)
-        head = self.line, self.statement_node
+        head = self.heads.get(id(node), "")
+        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            self.heads[id(node.orelse[0])] = head or self.body.text(node.test)
+        self.report_branch(node.test, test, "if", node.body, node.orelse, head)
+        place = self.line, self.statement_node
 
         pieces = self.pieces(node.test, node.body, node.orelse) if node.orelse else None
         later = awaits or pieces is True
@@ -225,7 +229,7 @@ class Frame(JoinedRuns):
             return ended
 
         def otherwise() -> bool:
-            self.line, self.statement_node = head
+            self.line, self.statement_node = place
             with self._unusually(test.usual is True):
                 ended, asked = self._arm(node.orelse, asks is True, pieces is False, sized)
             left[False] = ended or asked

@@ -342,9 +342,16 @@ class Conditions(Arithmetic):
             self.scope.names[name] = dom.Tensor(trace=self.step(f"`{name}` is a tensor here", None))
 
     def report_branch(
-        self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
+        self,
+        node: ast.expr,
+        test: Test,
+        keyword: str,
+        body: Sequence[ast.stmt],
+        orelse: Sequence[ast.stmt],
+        head: str = "",
     ) -> None:
-        """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
+        """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads; `head` is the test of
+        the `if` that it is an `elif` of."""
         if not test.reads:
             return
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
@@ -360,6 +367,7 @@ class Conditions(Arithmetic):
                     leaves = _leaves(body, orelse) if looping else ""
                     form = self._size_form(node, v, body, orelse) if isinstance(v, dom.Dim) else ""
                     fields = {"leaves": leaves, "form": form, "talks": talks, "does": _done(keyword, body, orelse)}
+                    fields["head"] = head
                     self.engine.emit_read(observations.Branch, node, v, mask, **fields)
 
     def _size_form(self, test: ast.expr, v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:

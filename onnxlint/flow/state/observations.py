@@ -93,6 +93,7 @@ class Branch(Observation, frozen=True):
     axes: str = ""  # that the size is of
     # Of an `if`: "one" assignment alone, arms that "assign" alone, a body that "returns" at once, or "more".
     does: str = ""
+    head: str = ""  # of an `elif`, the test of its `if`
 
 
 class BoolOperator(Observation, frozen=True):
@@ -509,9 +510,10 @@ class ExportCall(Observation, frozen=True):
 
     @property
     def takes_one_image(self) -> bool:
-        """True where all that it feeds is like `torch.randn(1, 3, 224, 224)`, and no axis of that is named."""
+        """True where all that it feeds is like `torch.randn(1, 3, 224, 224)`, or has no axis for a batch, and no axis
+        of that is named."""
         sizes = [e.sizes for e in self.examples or ()]
-        images = bool(sizes) and all(s is not None and len(s) == _IMAGE and s[0] == 1 for s in sizes)
+        images = bool(sizes) and all(s is not None and (len(s) == 1 or (len(s) == _IMAGE and s[0] == 1)) for s in sizes)
         return images and self.names_no_axes
 
     @property
