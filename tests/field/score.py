@@ -31,14 +31,14 @@ not searched for what is missed; four of them show nothing. Of the twenty-fourth
 in one layer that only training calls, 5 false); they were judged by reading alone, and not searched for what is missed.
 So were all that follow: of the twenty-sixth, ten repositories have 18 of 37 true (17 unhelpful, 2 false of one
 cause); of the twenty-seventh, nine have 16 of 40 (16 unhelpful, 8 false, 6 of them of one cause); of the twenty-eighth,
-eight have 17 of 25 (8 unhelpful). Ten of the 27 show nothing. From the twenty-ninth on, repositories are drawn that hold
-an export script, from the list of all that have a file of such a name (`export_onnx.py`, `tools/export_onnx.py`,
-`torch2onnx.py`, ...), and from the thirtieth on each finding is judged by somebody who has no part in the rules. Of the
-twenty-ninth, 21 have 31 of 40 true (9 unhelpful); of the thirtieth, 20 have 37 of 97 (51 unhelpful, 9 false, 23 of the
-97 in one repository); of the thirty-first, 16 have 30 of 80 (45 unhelpful, 5 false); of the thirty-second, 19 have 13 of
-31 (17 unhelpful, 8 of them of one cause, 1 false); of the thirty-third, 14 have 18 of 22 (4 unhelpful); of the
-thirty-fourth, 17 have 36 of 67 (26 unhelpful, 5 false); of the thirty-fifth, 16 have 27 of 48 (19 unhelpful, 2 false, 28
-of the 48 in one repository). Of these 123, 26 show nothing.
+eight have 17 of 25 (8 unhelpful). Ten of the 27 show nothing. From the twenty-ninth on, repositories are drawn that
+hold an export script, from the list of all that have a file of such a name (`export_onnx.py`, `tools/export_onnx.py`,
+`torch2onnx.py`, ...), and from the thirtieth on each finding is judged by somebody who has no part in the rules. Of
+the twenty-ninth, 21 have 31 of 40 true (9 unhelpful); of the thirtieth, 20 have 37 of 97 (51 unhelpful, 9 false, 23
+of the 97 in one repository); of the thirty-first, 16 have 30 of 80 (45 unhelpful, 5 false); of the thirty-second, 19
+have 13 of 31 (17 unhelpful, 8 of them of one cause, 1 false); of the thirty-third, 14 have 18 of 22 (4 unhelpful); of
+the thirty-fourth, 17 have 36 of 67 (26 unhelpful, 5 false); of the thirty-fifth, 16 have 27 of 48 (19 unhelpful, 2
+false, 28 of the 48 in one repository). Of these 123, 26 show nothing.
 
     python tests/field/score.py FOLDER [--onnxlint COMMAND]
 """

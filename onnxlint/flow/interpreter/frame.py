@@ -207,10 +207,7 @@ class Frame(JoinedRuns):
         awaits = self.awaits_state(node.test)
         if awaits:
             test.reads = [r for r in test.reads if not isinstance(r[0], Dim)]  # a fresh model asks for no size here
-        head = self.heads.get(id(node), "")
-        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
-            self.heads[id(node.orelse[0])] = head or self.body.text(node.test)
-        self.report_branch(node.test, test, "if", node.body, node.orelse, head)
+        self.report_branch(node.test, test, "if", node.body, node.orelse, self._head_of(node))
         place = self.line, self.statement_node
 
         pieces = self.pieces(node.test, node.body, node.orelse) if node.orelse else None
@@ -253,6 +250,14 @@ class Frame(JoinedRuns):
         at = self.engine.context
         with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
             return self._followed(statements)
+
+    def _head_of(self, node: ast.If) -> str:
+        """The test of the `if` that a statement is an `elif` of, if it is one; it is kept for the `elif` below it."""
+        head = self.heads.get(id(node), "")
+        other = node.orelse[0] if len(node.orelse) == 1 else None
+        if isinstance(other, ast.If) and other.col_offset == node.col_offset:  # `else:` with an `if` in it is no `elif`
+            self.heads[id(other)] = head or self.body.text(node.test)
+        return head
 
     def _unusually(self, unusual: bool) -> AbstractContextManager[object]:
         """The context of an arm of what builds a model; of traced code, `asked` says as much."""
